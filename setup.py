@@ -45,7 +45,7 @@ setup(
     version=version(),
     description="Trace-driven simulator of GPU unified virtual memory",
     license="Apache-2.0",
-    python_requires=">=3.9",
+    python_requires=">=3.10",
     packages=[],
     py_modules=[],
     ext_modules=[Extension("uvmsim._uvmsim", sources=[])],  # it is for one platform and one Python

@@ -30,7 +30,7 @@ quietly cmake --build build/deep --target uvmsim_trace_messages
 
 if [[ ${#headers[@]} -ne 0 ]]; then
   step "every file by itself"
-  nice cmake --build build/deep --target uvmsim uvmsim_cli || failed=1
+  nice cmake --build build/deep --target uvmsim_cli || failed=1
 
   step "every header by itself"
   includes=(-I. -isystem build/deep/sim/trace/generated)

@@ -11,7 +11,7 @@
 
 build_packages=(
   build-essential cmake ninja-build ccache pkg-config
-  libboost-program-options-dev nlohmann-json3-dev libfmt-dev libzstd-dev zlib1g-dev
+  libboost-program-options-dev nlohmann-json3-dev libfmt-dev libzstd-dev zlib1g-dev liblzma-dev
   protobuf-compiler libprotobuf-dev libsqlite3-dev
   python3 python3-matplotlib python3-pandas)
 # slurm-wlm, munge and procps are for tests/slurm, pybind11-dev and python3-dev for the Python module, the last two lines

@@ -25,7 +25,7 @@ def indentation(line):
 
 
 def change(lines, i):
-    """What stands instead of the lines from `i` on, and how many; None where nothing is wrong."""
+    """Returns the replacement of the lines from `i` on, and their number; None if nothing is wrong."""
     joined = JOINED_ASSERTION.match(lines[i])
     if joined:
         margin, head, body = joined.groups()

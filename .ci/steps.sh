@@ -4,14 +4,26 @@
 #
 #   source .ci/steps.sh
 #   step "build"      # ends the step before, starts this one
-#   finish_steps      # ends the last one and prints the total time
+#   finish_steps      # ends the last one and prints the time of each, and of all
 
 current_step=""
 step_started=0
+step_processor=0
+step_times=()
+
+# Sets processor_seconds: the processor time of this script's finished commands (cutime and cstime of proc(5)).
+read_processor_seconds() {
+  local stat
+  read -r -a stat <"/proc/$$/stat"
+  processor_seconds=$(((stat[15] + stat[16]) / $(getconf CLK_TCK)))
+}
 
 finish_step() {
   if [[ -n "$current_step" ]]; then
-    echo "-- $current_step: $((SECONDS - step_started)) s"
+    read_processor_seconds
+    local wall=$((SECONDS - step_started)) processor=$((processor_seconds - step_processor))
+    echo "-- $current_step: $wall s ($processor s of processor time)"
+    step_times+=("$(printf '%6d s %7d s  %s' "$wall" "$processor" "$current_step")")
   fi
   current_step=""
 }
@@ -20,12 +32,17 @@ step() {
   finish_step
   current_step="$1"
   step_started=$SECONDS
+  read_processor_seconds
+  step_processor=$processor_seconds
   printf '\n== %s\n' "$current_step"
 }
 
 finish_steps() {
   finish_step
-  echo "-- total: $((SECONDS / 60)) min $((SECONDS % 60)) s"
+  read_processor_seconds
+  printf '\n%8s %9s  %s\n' time processor step
+  printf '%s\n' "${step_times[@]}"
+  printf '%6d s %7d s  total\n' "$SECONDS" "$processor_seconds"
 }
 
 report_failure() {

@@ -25,7 +25,7 @@ from analysis.frame import moved_bytes, settled
 from analysis.results import load
 
 STOCK, LEARNED, IDEAL = "none", "deepum", "deepum_ideal"
-# By trace: model, footprint in GPU memories, Base UVM / DeepUM+, of the example results that G10's artifact ships.
+# By trace: model, footprint in GPU memories, Base UVM / DeepUM+; from the example results of G10's artifact.
 PUBLISHED = {
     "bert": ("BERT, batch 256", 3.70, 2.15),
     "vit": ("ViT, batch 1280", 4.61, 3.25),
@@ -46,7 +46,7 @@ HEADER = (
     "learning iterations",
     WHY,
 )
-# The card of DeepUM's paper: its table is one of its own.
+# The GPU of DeepUM's paper has a table of its own.
 PAPERS_SYSTEM = "v100-pcie-32g"
 GIB = 1 << 30
 
@@ -71,7 +71,7 @@ class Times:
         return f"{self.ms(plan):.0f}" + ("" if self.is_settled(plan) else UNSETTLED)
 
     def learning(self):
-        """Iterations before DeepUM's first settled one."""
+        """Returns the number of iterations before DeepUM's first settled one."""
         iterations = self.rows[LEARNED].learning_iterations
         if not self.is_settled(LEARNED):
             return "not settled"
@@ -107,8 +107,8 @@ class Times:
 
 
 def times_of(frame, partial):
-    """(ours, the paper's card, G10's link): lists of Times, which may be empty; of the others than the paper's card the system
-    with most points is ours. Of a partial sweep, what is there of all three plans."""
+    """Returns (ours, the paper's card, G10's link): lists of Times, which may be empty. Of the systems other than the
+    paper's card, the one with most points is ours. A partial sweep uses the points that exist under all three plans."""
     if "plan" not in frame:
         raise ResultError("no run with a planner; run configs/sweeps/deepum.json")
     rows = settled(frame).copy()
@@ -166,7 +166,8 @@ G10_HEADER = ("G10's artifact", "OSF", "Base UVM / DeepUM+", "ours, OSF", "Base 
 
 
 def g10_rows(times):
-    """Ours beside each published ratio: at its factor of oversubscription, and with its memory per sample."""
+    """Returns our ratio beside each published one: at its factor of oversubscription, and with its memory per
+    sample."""
     lowest, highest = min(one[2] for one in PUBLISHED.values()), max(one[2] for one in PUBLISHED.values())
     rows = []
     for one in times:
@@ -195,7 +196,7 @@ def markdown(header, rows):
 
 
 TERMINAL_COLUMNS = 120
-# Headers of the terminal's tables where those of the pages are long. Reasons stand below the table, row by row.
+# Short headers for the terminal. Reasons are below the table, row by row.
 SHORT = {
     "perfect prediction ms": "perfect ms",
     "all resident ms": "resident ms",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files are written beside their names, then renamed: never half there."""
+"""Writes files beside their target and renames them, so that no half-written file appears."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from analysis.errors import ResultError
 
 @contextlib.contextmanager
 def whole_file(path):
-    """Gives the name to write to; afterwards the file stands at `path`, or, after an error, nothing new does."""
+    """Yields a temporary name; afterwards the file is renamed to `path`, or removed after an error."""
     temporary = f"{path}.tmp-{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)

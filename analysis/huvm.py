@@ -34,7 +34,7 @@ _HARVESTS = {"victims": True}
 _PRE_EVICTS = {**_HARVESTS, "pre_evict": True}
 _FETCHES = {**_PRE_EVICTS, "parallel_fetch": True}
 _EVERYTHING = {**_FETCHES, "prefetch": True}
-# The paper's bars, and what its driver changes beside them. name: (prefetch of blocks, 2 MB host pages, switches, route policy)
+# The paper's bars, and the driver's settings for each: (prefetch of blocks, 2 MB host pages, switches, route policy)
 BARS = {
     BASE: ("tree", False, {}, "direct"),
     WHOLE_BLOCKS: ("always_2mb", False, {}, "direct"),
@@ -53,14 +53,15 @@ AMOUNTS = (0, 2, 4, 8, 16, 32)  # MiB
 SPARE = (5, 10, 20, 40, 60)  # % of a harvester's memory
 SPARE_BARS = ("H", "H+PE", "+LP", "+PLF", "+LPF", ALL)
 CHUNK = 2 << 20
-# What is that much slower or faster is as fast.
+# Smaller relative differences count as equal.
 NOISE = 0.005
-# A technique that makes some scenario faster by more than this brings something.
+# A technique is effective if it makes some scenario faster by more than this.
 BRINGS = 0.05
-# "Up to", over pre_ef_host, everything switched on. Of single techniques the paper's text gives no numbers, only their order.
+# "Up to", over pre_ef_host, everything switched on. For single techniques the paper's text has no numbers, only an
+# order.
 PUBLISHED_BEST = 2.71
-LOSERS = (BASE, "H", ALL)  # bars under which everybody also runs alone
-# Why a bar brings nothing over the one before: the counter that says so.
+LOSERS = (BASE, "H", ALL)  # bars for which all programs also run alone
+# The counter that explains why a bar is no faster than the one before.
 REASONS = {
     WHOLE_BLOCKS: (("fault_batches",), "fault batches"),
     "H": (("evictions_to_peers",), "evictions to peers"),
@@ -73,7 +74,7 @@ REASONS = {
 
 
 class Outcome:
-    """What the runs of a scenario printed."""
+    """The results of a scenario's runs."""
 
     def __init__(self, results):
         self.results = [result["programs"] for result in results]
@@ -88,28 +89,29 @@ class Outcome:
         return [program for program in self.programs if program["repeat"]]
 
     def seconds(self):
-        """Of all harvesters together: their mean."""
+        """Returns the mean over all harvesters."""
         return sum(program["together_ns"] for program in self.harvesters) / len(self.harvesters) / 1e9
 
     def counter(self, name):
         return round(sum(program["together"]["counters"][name] for program in self.programs) / len(self.results))
 
     def slowest_yielder(self):
-        """What whoever loses the most loses, in percent; None where nobody ran alone as well."""
+        """Returns the largest loss of a yielder, in percent; None if no program ran alone as well."""
         since = min(program["start_ns"] for program in self.harvesters)
         losses = [loss(program, since) for program in self.yielders if program.get("alone")]
         return max((one for one in losses if one is not None), default=None)
 
 
 def loss(program, since):
-    """By how many percent the program's iterations that end after `since` are slower than alone; None without any."""
+    """Returns by how many percent the program's iterations that end after `since` are slower than alone; None without
+    any."""
     pairs = zip(program["together"]["iterations"] or (), program["alone"]["iterations"] or ())
     pairs = [(one["duration_ns"], other["duration_ns"]) for one, other in pairs if program["start_ns"] + one["end_ns"] > since]
     return 100 * (sum(one for one, _ in pairs) / sum(other for _, other in pairs) - 1) if pairs else None
 
 
 class Scenario:
-    """A scenario file, its traces named so that it can be run from elsewhere."""
+    """A scenario file with absolute paths of traces, so that it can be run from elsewhere."""
 
     def __init__(self, path, reserve=None):
         path = pathlib.Path(path)
@@ -136,7 +138,7 @@ class Scenario:
         return changed
 
     def with_spare(self, content, footprints, harvester_bytes, percent):
-        """Every yielder has its footprint and so much more."""
+        """Gives every yielder its footprint and `percent` of the harvester's memory."""
         spare = harvester_bytes * percent // 100 // CHUNK
         programs = []
         for program in content["programs"]:
@@ -163,7 +165,7 @@ def call(uvmsim, content, alone):
 
 
 def later(content, run_number):
-    """Harvesters start so many milliseconds later, the second twice as many, and so on: they do not run in step."""
+    """Delays harvesters by increasing times, so that they do not run in step."""
     programs, harvesters = [], 0
     for program in content["programs"]:
         if not program.get("repeat"):
@@ -174,7 +176,8 @@ def later(content, run_number):
 
 
 def outcomes(given, tasks, alone=()):
-    """Outcomes of {key: content}, several at a time; those of `alone` say how much slower than alone everybody is."""
+    """Returns the outcomes of {key: content}, several at a time; those in `alone` also compare every program with its
+    run alone."""
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         futures = {
             key: [pool.submit(call, given.uvmsim, later(content, i), key in alone and i == 0) for i in range(given.runs)]
@@ -224,7 +227,7 @@ def ablation_rows(name, runs):
 
 
 def remarks(name, runs):
-    """The paper's order of bars, and what it says where it does not hold."""
+    """Compares the order of bars with the paper's, and reports differences."""
     lines = [f"{name}: everything is {runs[HOST_ONLY].seconds() / runs[ALL].seconds():.2f} times as fast as {HOST_ONLY}"]
     for before, bar in zip(ORDER, ORDER[1:]):
         gain = runs[before].seconds() / runs[bar].seconds() - 1
@@ -237,7 +240,8 @@ def remarks(name, runs):
 
 
 def verdicts(results):
-    """Of every technique the most it brings in any scenario, and of everything together whether the paper's best is exceeded."""
+    """Reports each technique's largest effect in any scenario, and whether everything together exceeds the paper's
+    best."""
     lines = []
     for before, bar in zip(ORDER, ORDER[1:]):
         gains = {name: runs[before].seconds() / runs[bar].seconds() - 1 for name, runs in results.items()}
@@ -397,7 +401,7 @@ def system_of(uvmsim, content):
 
 
 def scaled(system, links, keys, factor):
-    """Settings: numbers of these links, some keys below them, times so much."""
+    """Returns settings that multiply some keys of these links by a factor."""
     settings = {}
     for number, link in enumerate(system.get(links, ())):
         for key in keys:
@@ -410,7 +414,7 @@ def scaled(system, links, keys, factor):
 
 
 def inputs_of(system):
-    """{what is changed: (settings, OSF of the harvesters)}"""
+    """Returns {changed input: (settings, OSF of the harvesters)}."""
     host = ("host_to_device.bytes_per_us", "device_to_host.bytes_per_us", "both_ways_bytes_per_us")
     peers = {f"NVLink x {factor}": scaled(system, "peer_links", ("each_way.bytes_per_us",), factor) for factor in (0.75, 0.5, 0.25)}
     others = {

@@ -15,19 +15,20 @@ from analysis.command import figure_command
 from analysis.errors import ResultError
 from analysis.frame import IDENTITY, made_by_text, whole_runs
 from analysis.series import error_bars, labels, over_seeds, with_factors
-from analysis.style import COLOURS, arrange, grid_of, load_pyplot, ratio_scale, save_figure
+from analysis.style import COLOURS, arrange, grid_of, load_pyplot, ratio_scale, save_figure, title_panel
+from analysis.tables import Table
 
 IDEAL = "all resident"
 
 
 def bounds_of(runs):
-    """{name of a bound: column of the table}"""
+    """Returns {name of a bound: column of the table}."""
     others = {name.removeprefix("bound ").removesuffix("_ns"): name for name in runs if name.startswith("bound ")}
     return {IDEAL: "ideal_ns", **others}
 
 
 def gaps_of(frame):
-    """One row per finished point with `bound_ns` (its largest), `bound` (which) and `gap` (time over it)."""
+    """Returns one row per finished point with `bound_ns` (its largest), `bound` (which) and `gap` (time over it)."""
     runs = whole_runs(frame).copy()
     if runs.empty:
         raise ResultError("no finished points to draw")
@@ -43,7 +44,7 @@ def gaps_of(frame):
 
 
 def panels_of(runs):
-    """[(name, points by rising factor)] and the title that all share."""
+    """Returns [(name, points by rising factor)] and the common title."""
     columns = list(IDENTITY)
     groups = [(dict(zip(columns, key)), members) for key, members in runs.groupby(columns, sort=False, dropna=False)]
     title, names = labels([identity for identity, _ in groups])
@@ -52,16 +53,21 @@ def panels_of(runs):
     return title, [(name, members) for name, (_, members) in zip(names, groups)]
 
 
-def print_table(runs):
+def tables(runs):
     title, panels = panels_of(runs)
-    print(title)
+    made = []
     for name, members in panels:
-        print(f"\n{name}\n     OSF     time ms    bound ms  time/bound  bound")
+        table = Table(name, ["bound", "OSF", ("time", "ms"), ("bound", "ms"), ("time / bound", "×")], texts=1)
         for point in members.itertuples():
-            print(
-                f"{point.factor:>8}  {point.duration_ns / 1e6:10.1f}  {point.bound_ns / 1e6:10.1f}"
-                f"  {point.gap:9.2f}x  {point.bound}"
+            table.add(
+                point.bound,
+                point.factor,
+                f"{point.duration_ns / 1e6:.1f}",
+                f"{point.bound_ns / 1e6:.1f}",
+                f"{point.gap:.2f}",
             )
+        made.append(table)
+    return title, made
 
 
 def draw(runs, path):
@@ -84,9 +90,9 @@ def draw(runs, path):
                 axis.plot(places, members[column] / members["bound_ns"], marker, color="black", markersize=4)
         axis.set_xticks(places, [factor.replace(" ", "\n") for factor in members["factor"]], fontsize=8)
         axis.grid(False, axis="x")
-        axis.set_title(name, fontsize=9)
+        title_panel(axis, name, 9)
         axis.set_xlabel("oversubscription factor")
-        ratio_scale(axis, list(members["gap"]) + [0.6])
+        ratio_scale(axis, list(runs["gap"]) + [0.6])  # one scale for all panels, which stand side by side
         if axis.get_subplotspec().is_first_col():
             axis.set_ylabel("time / lower bound (×)")
     handles = [Patch(color=COLOURS[0]), Patch(facecolor="#bcd9ec", hatch="////", edgecolor=COLOURS[0])]
@@ -102,7 +108,7 @@ def draw(runs, path):
 
 
 def main(arguments=None):
-    return figure_command("plot_bounds", __doc__, lambda frame, _: (gaps_of(frame),), print_table, draw, arguments)
+    return figure_command("plot_bounds", __doc__, lambda frame, _: (gaps_of(frame),), tables, draw, arguments)
 
 
 if __name__ == "__main__":

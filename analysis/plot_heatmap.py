@@ -9,6 +9,7 @@ Time runs to the right, addresses upwards. `residency` is the part of the memory
 kernels touch it within a time bucket; `faults`, `loads` and `evictions` are bytes. White cells hold nothing.
 """
 
+import numbers
 import sys
 
 import numpy
@@ -18,7 +19,7 @@ from analysis.errors import ResultError
 from analysis.profiles import Profile
 from analysis.style import load_pyplot, save_figure
 
-# What can be shown: column, title, label of its scale, divisor ("cell": the bytes of a cell), logarithmic.
+# The maps: column, title, label of the scale, divisor ("cell": the bytes of a cell), logarithmic.
 MAPS = {
     "residency": ("resident_bytes", "residency", "part resident (%)", "percent", False),
     "reuse": ("touched_bytes", "reuse", "touches per byte", "cell", True),
@@ -29,7 +30,7 @@ MAPS = {
 
 
 def time_range(profile, iterations):
-    """(first, last) time in ns of the chosen iterations; None for the whole run."""
+    """Returns (first, last) time in ns of the chosen iterations; None for the whole run."""
     if iterations is None:
         return None
     marks = ", ".join(map(str, iterations))
@@ -55,11 +56,15 @@ def grid_of(profile, device):
     chosen = grids[grids["device"] == device]
     if chosen.empty:
         raise ResultError(f"--device: no GPU {device}; allowed: {', '.join(map(str, grids['device']))}")
-    return chosen.iloc[0]
+    grid = chosen.iloc[0]
+    for name, most in (("time_buckets", 4096), ("address_buckets", 4096), ("bucket_bytes", 1 << 57), ("bucket_ns", 1 << 62)):
+        if not isinstance(grid[name], numbers.Real) or not 1 <= grid[name] <= most:
+            raise ResultError(f"{profile.path}: heat_grid: {name} is {str(grid[name])[:40]!r}; allowed: 1 to {most}")
+    return grid
 
 
 def matrix_of(profile, grid, name):
-    """Addresses (rows) by times (columns); not a number where nothing is."""
+    """Returns addresses (rows) by times (columns); NaN for empty cells."""
     column, _, _, unit, _ = MAPS[name]
     cells = profile.query(
         f"SELECT time_bucket, address_bucket, {column} AS value FROM heat WHERE device = ?", [int(grid["device"])]
@@ -103,7 +108,7 @@ def draw(profile, shown, iterations, device, path):
             norm = LogNorm(max(known.min(), known.max() / 1e4), known.max())
         else:
             norm = Normalize(0, known.max() if known.size else 1)
-        # Cividis: the same to colour-blind readers, and dark to light in print.
+        # Cividis looks the same to colour-blind readers, and runs from dark to light in print.
         image = axis.imshow(
             matrix, origin="lower", aspect="auto", interpolation="nearest", extent=extent, cmap="cividis_r", norm=norm
         )

@@ -27,12 +27,12 @@ PARTS = (
     ("fault_latency_ns", "fault latency", {"facecolor": COLOURS[1], "hatch": "...."}),
     ("serialisation_ns", "serialisation", {"facecolor": COLOURS[4], "hatch": "\\\\\\\\"}),
 )
-# Bars longer than this many times the driver's are cut, with their length beside them.
+# Longer bars, in multiples of the driver's, are cut, with their length beside them.
 LONGEST = 3
 
 
 def read_league(path):
-    """The league in a folder or file, schema uvmsim.league/2. Raises ResultError."""
+    """Returns the league in a folder or file of schema uvmsim.league/2. Raises ResultError."""
     if os.path.isdir(path):
         path = os.path.join(path, "league.json")
     return read_result(path, SCHEMA, "league.json of `uvmsim league`")
@@ -44,7 +44,7 @@ def name_of(entrant):
 
 
 def is_unsettled(entrant):
-    """Of a standing: it should have settled and did not; of an overall one: in some contest."""
+    """Returns whether a standing should have settled and did not, or an overall standing in some contest."""
     return entrant.get("is_settled") is False or entrant.get("unsettled", 0) > 0
 
 
@@ -73,12 +73,12 @@ def mark_names(axis, places, entrants):
 
 
 def places_of(entrants):
-    """One below the other, those that know the future a little apart."""
+    """Returns vertical positions, with the policies that know the future slightly apart."""
     return [number + (0.8 if one["oracle"] else 0) for number, one in enumerate(entrants)]
 
 
 def factor_axis(axis, values):
-    """Factors from left to right: logarithmic with plain numbers."""
+    """Draws factors from left to right: logarithmic with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = min([*values, 0.95]), max([*values, 1.05])

@@ -18,11 +18,13 @@ from analysis.command import figure_command
 from analysis.errors import ResultError
 from analysis.frame import IDENTITY, made_by_text
 from analysis.series import error_bars, labels, points_of, with_factors
-from analysis.style import arrange, bar_look, grid_of, load_pyplot, ratio_scale, save_figure
+from analysis.style import arrange, bar_look, grid_of, load_pyplot, ratio_scale, require_few, save_figure, title_panel
+from analysis.tables import Table
 
 
 def compare(points, against=None):
-    """One row per panel, factor and policies with `relative`, the time over that of `against` (default: the first)."""
+    """Returns one row per panel, factor and policies with `relative`, the time over that of `against` (default: the
+    first)."""
     known = list(dict.fromkeys(points["policies"]))
     if against is None:
         against = known[0]
@@ -42,7 +44,7 @@ def compare(points, against=None):
     merged["relative"] = merged["duration_ns"] / merged["base_ns"]
     for end in ("low", "high"):
         merged[f"relative_{end}"] = merged[f"duration_ns_{end}"] / merged["base_ns"]
-    # One row of a point with no other to compare with says nothing.
+    # A single row has nothing to be compared with.
     compared = merged.groupby("panel")["policies"].transform("nunique") > 1
     order = dict.fromkeys(points.sort_values("point")["panel"])
     merged["order"] = [list(order).index(panel) for panel in merged["panel"]]
@@ -55,24 +57,25 @@ def geometric_mean(values):
     return math.exp(sum(math.log(value) for value in values) / len(values)) if values else math.nan
 
 
-def print_table(table, against, title):
-    print(", ".join(filter(None, [title, f"time relative to {against}"])))
+def tables(table, against, title):
     factors = list(dict.fromkeys(table["factor"]))
-    width = max(len(name) for name in table["policies"])
+    made = []
     for panel in dict.fromkeys(table["panel"]):
-        print(f"\n{panel}")
-        print(f"{'':{width}}  " + "  ".join(f"{factor:>8}" for factor in factors) + "      mean")
+        one = Table(panel, ["policies", *factors, "mean"], texts=1)
         of_panel = table[table["panel"] == panel]
         for name in dict.fromkeys(of_panel["policies"]):
             row = of_panel[of_panel["policies"] == name].drop_duplicates("factor", keep="last")
             values = row.set_index("factor")["relative"].reindex(factors)
-            texts = ["       –" if pandas.isna(value) else f"{value:8.3f}" for value in values]
-            print(f"{name:{width}}  " + "  ".join(texts) + f"  {geometric_mean(values):8.3f}")
+            texts = ["–" if pandas.isna(value) else f"{value:.3f}" for value in values]
+            one.add(name, *texts, f"{geometric_mean(values):.3f}")
+        made.append(one)
+    return ", ".join(filter(None, [title, f"time relative to {against}"])), made
 
 
 def draw(table, against, title, path):
     pyplot = load_pyplot()
     panels, names = list(dict.fromkeys(table["panel"])), list(dict.fromkeys(table["policies"]))
+    require_few(len(names), "combinations of policies")
     width = max(3.2, 0.16 * len(names) * table["factor"].nunique())
     columns = 1 if width > 5 else 2 if width > 3.6 else 3
     figure, axes = grid_of(pyplot, len(panels), columns=columns, width=min(width, 7.5), height=2.3)
@@ -91,7 +94,7 @@ def draw(table, against, title, path):
         axis.axhline(1, color="#444444", linewidth=0.8)
         axis.set_xticks(range(len(factors)), [factor.replace(" ", "\n") for factor in factors])
         axis.grid(False, axis="x")
-        axis.set_title(panel)
+        title_panel(axis, panel)
         if axis.get_subplotspec().is_first_col():
             axis.set_ylabel("relative time (×)")
         axis.set_xlabel("oversubscription factor")
@@ -108,7 +111,7 @@ def main(arguments=None):
         "plot_policies",
         __doc__,
         lambda frame, given: compare(points_of(frame), given.against),
-        print_table,
+        tables,
         draw,
         arguments,
         [against],

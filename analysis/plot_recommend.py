@@ -25,7 +25,7 @@ TIERS = (
 
 
 def read_study(path):
-    """The study in a file, schema uvmsim.recommend/1. Raises ResultError."""
+    """Returns the study in a file of schema uvmsim.recommend/1. Raises ResultError."""
     return read_result(path, SCHEMA, "of `uvmsim recommend --json`")
 
 
@@ -36,7 +36,7 @@ def title_of(study):
 
 
 def hit_rate(result):
-    """None where no cache decides it."""
+    """Returns the hit rate, None without a cache."""
     return result["hit_thousandths"] / 1000 if result["cache_rows"] else None
 
 
@@ -58,7 +58,7 @@ def table_lines(studies):
 
 
 def log_scale(axis):
-    """Logarithmic, with plain numbers at the decades."""
+    """Sets a logarithmic axis with plain numbers at the decades."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     axis.set_xscale("log")
@@ -101,7 +101,7 @@ def draw_bytes(axis, results, names):
 
 
 def draw_ratios(axis, results, names):
-    """Amplification as bars; the hit rate of caches as text beside them."""
+    """Draws the amplification as bars, and the hit rate of caches as text beside them."""
     ran = [(place, result) for place, result in enumerate(results) if not result["refused"]]
     sizes = [result["amplification_thousandths"] / 1000 for _, result in ran]
     shown = [(place, size) for (place, _), size in zip(ran, sizes) if size]

@@ -22,10 +22,11 @@ import sys
 from analysis.command import parser_of, run
 from analysis.errors import ResultError
 from analysis.files import write_text
+from analysis.plain_text import csv_frame
 from analysis.profiles import DTOH, FAULTS, HTOD, Profile, with_traffic
 
 TRAFFIC = FAULTS + ["reloaded_pages", "populated_pages", "evicted_bytes", "fault_service_ns"] + HTOD + DTOH
-# Column of the table, and what it shows of the sums: title, divisor, digits.
+# Columns of the table, and the sum that each shows: title, divisor, digits.
 SHOWN = {
     "launches": ("launches", 1, 0),
     "kernels": ("kernels", 1, 0),
@@ -44,7 +45,7 @@ SHOWN = {
 
 
 def condition(iterations, column="iteration"):
-    """An SQL condition for the chosen iterations (None: all)."""
+    """Returns an SQL condition for the chosen iterations (None: all)."""
     return "1" if iterations is None else f"{column} IN ({', '.join(map(str, iterations))})"
 
 
@@ -56,7 +57,8 @@ def kernels(profile, iterations):
     text = f"""
         SELECT name, COUNT(*) AS launches, {sums(["duration_ns", "compute_ns", "stall_ns"])},
                {sums(["fault_batches", "evictions"] + TRAFFIC)}, MAX(working_set_bytes) AS largest_set_bytes
-        FROM kernels WHERE {condition(iterations)} GROUP BY name"""
+        FROM operations JOIN names USING (name_id)
+        WHERE kind = 'kernel' AND {condition(iterations)} GROUP BY name"""
     return profile.query(text), ["name"]
 
 
@@ -100,7 +102,7 @@ TABLES = {
 
 
 def table_of(profile, by, iterations, nested=False):
-    """The whole table, the longest stalls first, and the columns that name its rows."""
+    """Returns the whole table, the longest stalls first, and the columns that name its rows."""
     if nested and by != "layer":
         raise ResultError("--nested: only with --by layer")
     frame, names = layers(profile, iterations, True) if nested else TABLES[by](profile, iterations)
@@ -110,7 +112,7 @@ def table_of(profile, by, iterations, nested=False):
 
 
 def shorten(text, width):
-    """The end of a path says more than its beginning, the beginning of a kernel's name more than its end."""
+    """Shortens a name: a path keeps its end, and a kernel's name its beginning."""
     if len(text) <= width:
         return text
     return "…" + text[1 - width :] if " / " in text else text[: width - 1] + "…"
@@ -155,7 +157,7 @@ def main(arguments=None):
             print(f"{profile.title()}; {which}, by {given.by}\n")
         print_table(frame, names, given.top)
         if given.csv:
-            write_text(given.csv, frame.to_csv(index=False, lineterminator="\n"))
+            write_text(given.csv, csv_frame(frame).to_csv(index=False, lineterminator="\n"))
 
     return run("profile_tables", work)
 

@@ -18,7 +18,7 @@ AFTER = ("faults", "HtoD", "DtoH", "pooled rows and gradients", "dense gradients
 
 
 def shares_of(study):
-    """Of all GPUs: bytes of tables, of state, and of both on each."""
+    """Returns bytes of tables, of state, and of both on each GPU, over all GPUs."""
     tables = [share["table_bytes"] for share in study["shares"]]
     state = [share["state_bytes"] for share in study["shares"]]
     return sum(tables), sum(state), [a + b for a, b in zip(tables, state, strict=True)]
@@ -29,7 +29,7 @@ def placements_of(study):
 
 
 def traffic_of(result):
-    """The columns that the placement decides, and those between GPUs."""
+    """Returns the columns that depend on the placement, and those of traffic between GPUs."""
     if result["refused"]:
         return ["–"] * (len(AFTER) - 2)
 

@@ -4,14 +4,15 @@
 
 from analysis.errors import ResultError
 from analysis.json_text import parse_json
+from analysis.plain_text import plain_tree
 
 
 def read_result(path, schema, source):
-    """The JSON object in a file, which must name that schema; `source` says what writes such files. Raises
-    ResultError."""
+    """Returns the JSON object in a file, which must name that schema; `source` names the command that writes such
+    files. Raises ResultError."""
     try:
         with open(path, encoding="utf-8") as file:
-            result = parse_json(file.read())
+            result = plain_tree(parse_json(file.read()))
     except OSError as error:
         raise ResultError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:

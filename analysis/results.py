@@ -9,15 +9,17 @@ import os
 from analysis.errors import ResultError
 from analysis.frame import result_rows, tidy
 from analysis.json_text import parse_json
-from analysis.sweeps import is_database, read_sweep
+from analysis.plain_text import plain_tree
+from analysis.database import is_database
+from analysis.sweeps import read_sweep
 
-SCHEMA = "uvmsim.result/2"
+SCHEMA = "uvmsim.result/3"
 
 
 def parse_result(text, where):
-    """One result of schema uvmsim.result/2 (sim/report/README.md); `where` begins the error message."""
+    """Parses one result of schema uvmsim.result/3 (sim/report/README.md); `where` begins the error message."""
     try:
-        result = parse_json(text)
+        result = plain_tree(parse_json(text))
     except ValueError as error:
         raise ResultError(f"{where}: not JSON: {error}") from error
     schema = result.get("schema") if isinstance(result, dict) else None
@@ -27,7 +29,7 @@ def parse_result(text, where):
 
 
 def read_lines(path):
-    """The results of one file of JSON lines, in order."""
+    """Returns the results of one file of JSON lines, in order."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = file.readlines()
@@ -39,14 +41,15 @@ def read_lines(path):
 
 
 def read(path, allow_partial=False):
-    """One list of rows (frame.py) per point of a file or a sweep's folder."""
+    """Returns one list of rows (frame.py) per point of a file or a sweep's folder."""
     if os.path.isdir(path) or is_database(path):
         return read_sweep(path, allow_partial)
     return [result_rows(result, f"{path}: result {number}") for number, result in enumerate(read_lines(path), start=1)]
 
 
 def load(paths, allow_partial=False):
-    """The tidy table (`frame.py`) of all files together. Refuses a sweep that is not whole, unless `allow_partial`."""
+    """Returns the tidy table (`frame.py`) of all files together. Refuses an incomplete sweep, unless
+    `allow_partial`."""
     points = [rows for path in paths for rows in read(path, allow_partial)]
     if not points:
         raise ResultError("no results given")

@@ -21,7 +21,7 @@ from analysis.command import run
 from analysis.errors import ResultError
 from analysis.profiles import Profile
 
-# The first class that has a part in the name; names of kernels keep their mangling.
+# A kernel belongs to the first class with a part of its name; names of kernels keep their mangling.
 CLASSES = (
     ("convolution", ("fprop", "dgrad", "wgrad", "conv", "winograd", "nchwToNhwc", "nhwcToNchw", "implicit")),
     ("matrix product", ("gemm", "nvjet", "splitK", "cutlass")),
@@ -47,7 +47,7 @@ def kernels_of(path):
 
 
 def joined(scaled, recorded, unscaled):
-    """One row per launch that both recordings have, and how many launches have no partner."""
+    """Returns one row per launch that both recordings have, and the number of launches without a partner."""
     first, other, same = (kernels_of(path) for path in (scaled, recorded, unscaled))
     if list(first["name"]) != list(same["name"]):
         raise ResultError(f"{unscaled}: not the launches of {scaled}; allowed: the same trace on two systems")
@@ -70,7 +70,8 @@ def joined(scaled, recorded, unscaled):
 
 
 def row_of(name, members):
-    """Share of the time, sums against the recorded sum, and the median error of one launch, each both ways."""
+    """Returns the share of the time, sums against the recorded sum, and the median error of one launch, each with and
+    without scaling."""
     errors = [(members[way] / members["recorded"] - 1).abs().median() for way in ("scaled", "unscaled")]
     total = members["recorded"].sum()
     return {

@@ -22,7 +22,7 @@ from analysis.json_text import parse_json
 from analysis.style import arrange, bar_look, grid_of, legend_of, load_pyplot, ratio_scale, save_figure
 
 STOCK = "stock"
-# name: what changes of the scenario
+# name: changes of the scenario
 POLICIES = {
     STOCK: {},
     "quota 50:50": {"evict": "quota:0=50,1=50"},
@@ -33,7 +33,7 @@ POLICIES = {
 
 
 def with_whole_paths(content, folder):
-    """The scenario as it means the same in any folder."""
+    """Returns the scenario with paths that do not depend on the folder."""
     system = content.get("system", "")
     return {
         **content,
@@ -44,7 +44,7 @@ def with_whole_paths(content, folder):
 
 
 def call(uvmsim, content, folder, alone):
-    """What `uvmsim scenario` says of this content, whose paths are relative to the folder."""
+    """Returns the output of `uvmsim scenario` for this content, whose paths are relative to the folder."""
     with tempfile.TemporaryDirectory() as temporary:
         source = pathlib.Path(temporary) / "scenario.json"
         source.write_text(json.dumps(with_whole_paths(content, folder)), encoding="utf-8")
@@ -63,7 +63,7 @@ def under(content, policy):
 
 
 def outcome(result, alone_ns):
-    """Slowdown per program, unfairness, weighted speed-up, and the matrix of evictions."""
+    """Returns the slowdown per program, unfairness, weighted speed-up, and the matrix of evictions."""
     together = {program["name"]: program["together_ns"] for program in result["programs"]}
     slowdowns = {name: together[name] / alone_ns[name] for name in together}
     return {
@@ -76,7 +76,7 @@ def outcome(result, alone_ns):
 
 
 def study(path, uvmsim, workers):
-    """Outcomes by policy; and what the scenario says of itself."""
+    """Returns the outcomes by policy, and the scenario's own description."""
     try:
         content = parse_json(pathlib.Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads sweeps: the `results.sqlite` of `uvmsim sweep` (sim/sweep/README.md says what its tables hold)."""
+"""Reads sweeps: the `results.sqlite` of `uvmsim sweep` (sim/sweep/README.md describes its tables)."""
 
 import os
 import sqlite3
 
+from analysis.database import columns_of, is_database, open_database, rows_of
 from analysis.errors import ResultError
-from analysis.frame import gaps_text, made_by, parameters_text, program_name, settling_of, speed_text
+from analysis.frame import (
+    checked,
+    gaps_text,
+    length_of,
+    made_by,
+    parameters_text,
+    program_name,
+    settling_of,
+    speed_text,
+)
 from analysis.json_text import parse_json
 
 SCHEMA = "uvmsim.sweep/2"
 WHOLE, PARTIAL = "results.sqlite", "results.partial.sqlite"
-SQLITE_START = b"SQLite format 3\x00"
-
-
-def is_database(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(SQLITE_START)) == SQLITE_START
-    except OSError:
-        return False
 
 
 def database_of(path, allow_partial):
-    """The database that a path names: itself, or that of a sweep's folder."""
+    """Returns the database of a path: itself, or that of a sweep's folder."""
     if not os.path.isdir(path):
         return path
     candidates = [WHOLE, PARTIAL] if allow_partial else [WHOLE]
@@ -36,13 +37,12 @@ def database_of(path, allow_partial):
 
 
 def rows_of_table(connection, table, order):
-    cursor = connection.execute(f"SELECT * FROM {table} ORDER BY {order}")
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, values)) for values in cursor]
+    names, rows = rows_of(connection.execute(f"SELECT * FROM {table} ORDER BY {order}"))
+    return [dict(zip(names, values)) for values in rows]
 
 
 def refuse_partial(path, sweep, allow_partial):
-    """What to print beside results of a sweep that is not whole, or "" for a whole one."""
+    """Returns a warning to print with results of an incomplete sweep, or "" for a complete one."""
     if sweep["complete"]:
         return ""
     if not allow_partial:
@@ -59,11 +59,12 @@ def identity_of(point, whole):
         "trace": point["trace_sha256"][:8],
         "system": point["system"],
         "setting": point["system_sha256"][:8],
+        "beside": "runtime.device_memory_beside=true" in (point.get("settings") or ""),
         "layout name": point["layout"],
         "seed": point["seed"],
         "gaps": gaps_text(point["include_host_gaps"]),
         "speed": speed_text(point["time_scale_millionths"]),
-        "length": point["iterations"],
+        "length": length_of(range(point["iterations"]), point.get("until_settled"), point["iterations_asked"]),
         "whole": whole,
     }
     for name in point:
@@ -80,7 +81,7 @@ def is_bound(name, value):
 
 
 def rows_of_point(point, iterations, settled, unlimited, counters, whole):
-    """The rows of one point (frame.py); `unlimited` is (total, settled) time of its baseline, or Nones."""
+    """Returns the rows of one point (frame.py); `unlimited` is (total, settled) time of its baseline, or Nones."""
     common = {
         **identity_of(point, whole),
         "made_by": point["made_by"],
@@ -88,6 +89,7 @@ def rows_of_point(point, iterations, settled, unlimited, counters, whole):
         "osf": (point["osf_thousandths"] or point["effective_osf_thousandths"]) / 1000,
         "capacity_bytes": point["capacity_bytes"],
         "footprint_bytes": point["footprint_bytes"],
+        "baseline_hypothetical": bool(point.get("baseline_hypothetical")),
         "status": "ok",
     }
     run = {
@@ -117,7 +119,7 @@ def points_of(connection, whole, sweep):
     iterations = {}
     for row in rows_of_table(connection, "iterations", "id, iteration"):
         iterations.setdefault(row["id"], []).append(row)
-    columns = [column[1] for column in connection.execute("PRAGMA table_info(iterations)")]
+    columns = columns_of(connection, "iterations")
     counters = [
         name for name in columns if name not in ("id", "iteration", "begin_ns", "end_ns", "duration_ns", "ideal_ns")
     ]
@@ -143,12 +145,13 @@ def failures_of(connection, whole):
 
 
 def read_sweep(path, allow_partial=False):
-    """One list of rows (frame.py) per point of a sweep. Raises ResultError for a partial one unless `allow_partial`."""
+    """Returns one list of rows (frame.py) per point of a sweep. Raises ResultError for a partial one unless
+    `allow_partial`."""
     path = database_of(path, allow_partial)
     if not is_database(path):
         raise ResultError(f"{path}: not an SQLite file; allowed: results.sqlite of `uvmsim sweep`")
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        connection = open_database(path)
         try:
             sweep = rows_of_table(connection, "sweep", "1")[0]
             if sweep["schema"] != SCHEMA:
@@ -156,8 +159,8 @@ def read_sweep(path, allow_partial=False):
             if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'scenarios'").fetchone():
                 raise ResultError(f"{path}: a sweep of scenarios; allowed: one of programs alone (analysis.sharing draws scenarios)")
             whole = refuse_partial(path, sweep, allow_partial)
-            return points_of(connection, whole, sweep) + failures_of(connection, whole)
+            return checked(points_of(connection, whole, sweep), path) + failures_of(connection, whole)
         finally:
             connection.close()
-    except (sqlite3.Error, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (sqlite3.Error, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ResultError(f"{path}: not a sweep of uvmsim: {error}") from error

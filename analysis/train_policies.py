@@ -22,13 +22,13 @@ import uvmsim
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SYSTEM = "h200-sxm-pcie5"
 TRAINING = ("alexnet", "dlrm", "llm_generate", "pagerank")
-SCALE = 256  # weights are integers: this many to one
+SCALE = 256  # weights are integers: the value of one
 
-# Of learned_ahead, as in the policy: buckets of each feature, and of the outputs how many blocks ahead each brings.
+# For learned_ahead, as in the policy: buckets of each feature, and the number of blocks ahead of each output.
 AHEAD_BUCKETS = (9, 9, 11, 9, 10)
 AHEAD_BLOCKS = (0, 1, 2, 4, 8)  # 0: all of the faulted block
-AHEAD_WINDOW = 64  # blocks that fault later, in which what was predicted has to come
-# Of learned_reuse: buckets of age and gap, of the gap before, and of the number of uses.
+AHEAD_WINDOW = 64  # number of later faults in which a predicted block must occur
+# For learned_reuse: buckets of age and gap, of the gap before, and of the number of uses.
 REUSE_BUCKETS = 20
 REUSE_COUNTS = 8
 
@@ -42,7 +42,7 @@ def log2_bucket(value, most):
 
 
 def delta_bucket(delta):
-    """0: there was none; 0, 1, 2, a few, many, back by one, by a few, by many."""
+    """Buckets: 0 is no previous block; then deltas of 0, 1, 2, a few, many, -1, minus a few, minus many."""
     if delta is None:
         return 0
     if 0 <= delta <= 2:
@@ -92,7 +92,7 @@ class UseLog(uvmsim.Evictor):
 
 
 class AheadFeatures:
-    """What learned_ahead knows at a fault; the same code as its on_kernel() and features()."""
+    """The inputs of learned_ahead at a fault; the same code as its on_kernel() and features()."""
 
     def __init__(self):
         self.habits, self.counts, self.key = {}, [0] * 9, None
@@ -114,7 +114,7 @@ class AheadFeatures:
 
 
 def ahead_samples(events):
-    """(features, label of every output) of each fault."""
+    """Returns (features, label of every output) of each fault."""
     knowledge, samples, blocks = AheadFeatures(), [], []
     for event in events:
         if isinstance(event[0], str):
@@ -134,7 +134,8 @@ def ahead_samples(events):
 
 
 def train_ahead(samples, epochs=4, rate=0.1):
-    """Logistic regression over buckets, an output at a time; returns integers: bias, then buckets, by output."""
+    """Fits a logistic regression over buckets, one output at a time; returns integers: bias, then buckets, by
+    output."""
     rng = random.Random(1)
     weights = []
     for output in range(len(AHEAD_BLOCKS)):
@@ -155,7 +156,8 @@ def train_ahead(samples, epochs=4, rate=0.1):
 
 
 def reuse_samples(uses, rng):
-    """(age, gap, gap before, count, log2 of the next use's distance) of contents in memory, at moments of the program."""
+    """Returns (age, gap, gap before, count, log2 of the next use's distance) of contents in memory, at random
+    moments."""
     places = {}
     for place, content in enumerate(uses):
         places.setdefault(content, []).append(place)
@@ -166,7 +168,7 @@ def reuse_samples(uses, rng):
             for _ in range(2):  # two moments between two uses
                 age = rng.randrange(distance)
                 samples.append((age, at[i - 1] - at[i - 2], at[i - 2] - at[i - 3] if i > 2 else 0, i, distance - age))
-        for i, last in enumerate(at[-1:]):  # never again: as far as what is left, and more
+        for i, last in enumerate(at[-1:]):  # never used again: at least the rest of the program away
             age = rng.randrange(max(1, len(uses) - last))
             gap = at[-1] - at[-2] if len(at) > 1 else 0
             samples.append((age, gap, at[-2] - at[-3] if len(at) > 2 else 0, len(at), 2 * len(uses)))
@@ -174,7 +176,7 @@ def reuse_samples(uses, rng):
 
 
 def train_reuse(samples, rounds=8):
-    """Backfitting: what is left of log2(distance) after the other tables, on average, by bucket."""
+    """Backfits: each table gets the average remainder of log2(distance) after the other tables, by bucket."""
     rows = []
     for age, gap, before, count, distance in samples:
         pair = log2_bucket(age, REUSE_BUCKETS - 1) * REUSE_BUCKETS + log2_bucket(gap, REUSE_BUCKETS - 1)
@@ -188,7 +190,8 @@ def train_reuse(samples, rounds=8):
                 others = sum(tables[i][row[i]] for i in range(3) if i != which)
                 sums[row[which]] += row[3] - mean - others
                 counts[row[which]] += 1
-            tables[which] = [total / (count + 8) for total, count in zip(sums, counts)]  # few samples say little
+            # Shrinks buckets with few samples.
+            tables[which] = [total / (count + 8) for total, count in zip(sums, counts)]
     return [round(mean * SCALE)] + [round(value * SCALE) for table in tables for value in table]
 
 
@@ -231,7 +234,7 @@ def main():
     for name in names:
         events, uses = record(name)
         faults, reused = ahead_samples(events), reuse_samples(uses, rng)
-        most = 40000  # of a program, so that none outweighs the others
+        most = 40000  # samples per program, so that none dominates
         ahead += rng.sample(faults, min(most, len(faults)))
         reuse += rng.sample(reused, min(most, len(reused)))
         print(f"{name}: {len(faults)} faults, {len(uses)} uses, {len(reused)} distances")

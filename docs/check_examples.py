@@ -36,7 +36,7 @@ IMAGE = re.compile(r"^!\[[^\]]*\]\(([^)]+)\)")
 class Block:
     def __init__(self, language, line, comment):
         self.language, self.line, self.comment = language, line, comment
-        self.text, self.shown, self.shown_at = "", None, None  # what the page shows as its output, and where
+        self.text, self.shown, self.shown_at = "", None, None  # the output that the page shows, and its place
 
     def is_run(self):
         return not self.comment.startswith("not run")

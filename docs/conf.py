@@ -36,8 +36,11 @@ suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 
 # The site's contents. A page of docs/ that is not named here comes at the end of "How it works".
 CONTENTS = {
-    "Start": ["first_study", "first_policy", "policy_in_ci", "your_machine", "several_gpus", "report", "install"],
-    "How it works": ["how_it_works", "how_right", "how_fast", "literature", "gallery"],
+    "Start": [
+        "questions", "language_models", "first_study", "first_policy", "bpf", "policy_in_ci", "your_machine",
+        "describe_kernel", "listening", "several_gpus", "coherent", "report", "install",
+    ],
+    "How it works": ["how_it_works", "how_right", "accuracy", "how_fast", "literature", "gallery"],
     "Reference": [f"reference/{page}" for page in ("commands", "files", "columns", "policies", "systems")],
     "The source tree": ["reference/tree"],
 }

@@ -114,7 +114,7 @@ def resolved(schema, root):
 
 
 def allowed(schema, root):
-    """What a value may be, in words."""
+    """Describes the allowed values in words."""
     schema = resolved(schema, root)
     if "enum" in schema:
         return ", ".join(json.dumps(value) for value in schema["enum"])

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trained model of learned_ahead and late_ahead: at each fault, whether the rest of its block is to come along, and
-// how many of the next blocks.
+// The trained model of learned_ahead and late_ahead. At each fault it decides whether to fetch the rest of the block,
+// and how many of the next blocks.
 //
-// What it looks at: the distance to the block that faulted before, and the one before that (deltas), how much of the
-// block faulted, how many blocks its kernel (its layer) faulted on so far, and which delta was the most frequent one
-// when that kernel ran before. Each is a bucket; an output's score is a bias and a weight per bucket, all integers, so
-// that it is the same everywhere. An output above zero says yes. analysis/train_policies.py makes the weights.
+// Its features are the distance to the block that faulted before, and the one before that (deltas), how much of the
+// block faulted, how many blocks its kernel (its layer) has faulted on, and which delta was most frequent when that
+// kernel ran before. Each feature is a bucket; an output's score is a bias plus a weight per bucket, all integers, so
+// that results are the same on every machine. An output above zero means yes. analysis/train_policies.py makes the
+// weights.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +45,7 @@ class AheadModel {
     delta_ = before_ = blocks_ = 0;
   }
 
-  // The next fault: so many pages of the block. The answers are about it.
+  // Sets the next fault, which the answers below are about: `faulted` pages of the block.
   void look_at(std::uint64_t block, unsigned faulted) {
     before_ = delta_;
     delta_ = delta_to(block);
@@ -87,7 +88,7 @@ class AheadModel {
   static unsigned log2_bucket(unsigned value, unsigned most) {
     return std::min(static_cast<unsigned>(std::bit_width(value)), most);
   }
-  // 0: there was none; 0, 1, 2, a few, many, back by one, by a few, by many.
+  // Buckets: 0 is no previous block; then deltas of 0, 1, 2, a few, many, -1, minus a few, minus many.
   unsigned delta_to(std::uint64_t block) const {
     if (blocks_ == 0) return 0;
     const auto delta = static_cast<std::int64_t>(block - last_);
@@ -108,12 +109,12 @@ class AheadModel {
   std::vector<std::int32_t> weights_;
   std::int32_t bias_;
   std::uint64_t kernel_ = 0;
-  std::uint64_t last_ = 0;  // block that faulted last in this kernel, if any did
+  std::uint64_t last_ = 0;  // block that last faulted in this kernel, if any
   unsigned delta_ = 0, before_ = 0, blocks_ = 0;
   std::array<std::uint32_t, kDeltas> counts_{};  // of deltas in this kernel
-  std::array<unsigned, kFeatures> features_{};   // of the fault in hand
+  std::array<unsigned, kFeatures> features_{};   // of the current fault
   std::unordered_map<std::uint64_t, unsigned>
-      habits_;  // by kernel: 1 + its most frequent delta; its order means nothing
+      habits_;  // by kernel: 1 + its most frequent delta; the order does not matter
 };
 
 }  // namespace uvmsim::policy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of learned policies: built in, or from a file of the user's, which is hostile until it was looked at.
+// Weights of learned policies: built in, or from a file of the user's, which is checked before use.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace uvmsim::policy {
 
 inline constexpr std::int32_t kLargestWeight = 1 << 20;
 
-// As many integers as the built-in ones, one a line. Throws InputError that names the line.
+// Reads as many integers as there are built-in ones, one per line. Throws InputError that names the line.
 inline std::vector<std::int32_t> weights_of(const Parameters& parameters, std::string_view name,
                                             std::span<const std::int32_t> built_in) {
   const std::string* const file = parameters.file(name);

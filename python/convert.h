@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that cross between Python and the simulator.
+// Converts values between Python and the simulator.
 #pragma once
 
 #include <pybind11/pybind11.h>

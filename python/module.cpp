@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python module: runs traces as `uvmsim run` does, with policies written in C++ or Python. uvmsim/__init__.py is
-// what people import.
+// The Python module: runs traces as `uvmsim run` does, with policies written in C++ or Python. People import
+// uvmsim/__init__.py.
 #include <fmt/format.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -18,12 +18,16 @@
 #include "sim/common/check.h"
 #include "sim/common/error.h"
 #include "sim/common/version.h"
+#include "sim/config/load_system.h"
 #include "sim/conformance/conformance.h"
 #include "sim/policy/plugin.h"
 #include "sim/policy/plugin_call.h"
 #include "sim/policy/registry.h"
+#include "sim/report/event_fan.h"
+#include "sim/report/profile.h"
 #include "sim/report/result_csv.h"
 #include "sim/report/result_json.h"
+#include "sim/report/timeline.h"
 #include "sim/sweep/resolve.h"
 #include "sim/sweep/run_point.h"
 #include "sim/sweep/values.h"
@@ -34,22 +38,50 @@ namespace {
 namespace py = pybind11;
 using Texts = std::vector<std::string>;
 
-// A trace is decoded once and kept up to this size.
+// Decoded traces are kept up to this size.
 constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{256} << 20;
 
-// What `uvmsim run` takes, as texts; empty: not given. Names are those of the keyword arguments.
+// The options of `uvmsim run` as texts; empty: not given. Names are those of the keyword arguments.
 struct Choices {
-  std::string system, layout, seed, iterations, time_scale, recorded_on, capacity_bytes, footprint, footprint_bytes;
+  std::string system, layout, seed, seeds, iterations, time_scale, recorded_on, capacity_bytes, footprint,
+      footprint_bytes, timeline, profile;
   Texts osf, plugins, settings;
   std::vector<std::pair<std::string, std::string>> policies;  // by slot
-  bool host_gaps = true, bounds = false, unlimited_run = true, hypothetical_capacity = false;
+  bool host_gaps = true, bounds = false, unlimited_run = true, hypothetical_capacity = false, until_settled = false;
+};
+
+// The additional files that one run writes.
+class EventFiles {
+ public:
+  explicit EventFiles(const Choices& choices) {
+    std::vector<EventSink*> sinks;
+    if (!choices.timeline.empty()) {
+      timeline_ = std::make_unique<report::Timeline>(choices.timeline, report::TimelineWindow{});
+      sinks.push_back(timeline_.get());
+    }
+    if (!choices.profile.empty()) {
+      profile_ = std::make_unique<report::Profile>(choices.profile, report::ProfileGrid{});
+      sinks.push_back(profile_.get());
+    }
+    if (!sinks.empty()) events_.emplace(std::move(sinks));
+  }
+  EventSink* events() { return events_ ? &*events_ : nullptr; }
+  void finish(const report::RunRecord& record) {
+    if (timeline_) timeline_->finish(&record);
+    if (profile_) profile_->finish(record);
+  }
+
+ private:
+  std::unique_ptr<report::Timeline> timeline_;
+  std::unique_ptr<report::Profile> profile_;
+  std::optional<report::EventFan> events_;
 };
 
 struct Ran {
-  std::string json, csv;  // a line, and the rows with a header: as the command writes them
+  std::string json, csv;  // a line, and the rows with a header, as the command writes them
 };
 
-// While it lives, a second Ctrl-C ends Python where a plug-in's policy never returns: nothing else could.
+// During its lifetime a second Ctrl-C ends Python if a plug-in's policy never returns; nothing else could end it.
 class PluginInterrupt {
  public:
   PluginInterrupt() {
@@ -68,7 +100,7 @@ class PluginInterrupt {
     if (!std::exchange(first_, false) && policy::current_plugin_call() != nullptr) ::_exit(kInterrupted);
     if (python_.sa_handler != SIG_DFL && python_.sa_handler != SIG_IGN) python_.sa_handler(signal);
   }
-  // A signal handler can reach nothing but globals.
+  // A signal handler can use only globals.
   static inline struct sigaction python_ {};
   static inline bool first_ = true;
 };
@@ -92,35 +124,48 @@ class Trace {
     return input().records();
   }
 
-  // One result per factor; one without a limit if there is none.
+  // Returns one result per factor and seed, the seed varying fastest; without a limit if there is no factor.
   std::vector<Ran> run(const Choices& choices) {
     const sweep::Point shared = shared_point(choices);
-    std::vector<sweep::Point> points;
+    const std::uint64_t seeds = seeds_of(choices);
+    std::vector<sweep::Point> limits;
     for (const std::string& osf : choices.osf) {
-      points.push_back(shared);
-      points.back().osf_thousandths = sweep::parse_osf("osf", osf);
+      limits.push_back(shared);
+      limits.back().osf_thousandths = sweep::parse_osf("osf", osf);
     }
-    if (points.empty()) points.push_back(shared);
+    if (limits.empty()) limits.push_back(shared);
+    EventFiles files(choices);
+    if (files.events() != nullptr && limits.size() * seeds > 1) {
+      throw_input_error("timeline and profile show one run; allowed: one factor and one seed");
+    }
     std::vector<sweep::PointToRun> runs;
-    for (sweep::Point& point : points) {
+    for (sweep::Point point : limits) {
       point.bounds = choices.bounds;
-      runs.push_back({resolver_.resolve(point), nullptr});
+      for (std::uint64_t i = 0; i < seeds; ++i, ++point.seed) {
+        runs.push_back({resolver_.resolve(point), files.events()});
+      }
     }
-    sweep::ResolvedPoint baseline = resolver_.resolve(sweep::baseline_of(shared));
-    const bool is_baseline = runs.front().point.id == baseline.id;
+    sweep::Point baseline = sweep::fitting_baseline(shared, resolver_);
+    const bool is_baseline = runs.front().point.id == resolver_.resolve(baseline).id;
     const bool with_unlimited = choices.unlimited_run && !is_baseline;
-    if (with_unlimited) runs.push_back({std::move(baseline), nullptr});
+    for (std::uint64_t i = 0; with_unlimited && i < seeds; ++i, ++baseline.seed) {
+      runs.push_back({resolver_.resolve(baseline), nullptr});
+    }
     const PluginInterrupt interrupt;
-    // One after the other: policies in Python take turns anyway.
+    // Runs are sequential, because policies in Python would take turns anyway.
     std::vector<report::RunRecord> records = sweep::run_points(runs, input(), 1, [](std::uint64_t) {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     });
-    std::optional<report::UnlimitedRun> unlimited;
-    if (with_unlimited || is_baseline) unlimited = report::as_unlimited(records.back().result);
-    if (with_unlimited) records.pop_back();
+    std::vector<report::UnlimitedRun> unlimited;  // by seed
+    for (std::uint64_t i = 0; (with_unlimited || is_baseline) && i < seeds; ++i) {
+      unlimited.push_back(report::as_unlimited(records[records.size() - seeds + i]));
+    }
+    if (with_unlimited) records.resize(records.size() - seeds);
     std::vector<Ran> ran;
-    for (report::RunRecord& record : records) {
-      record.unlimited = unlimited;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      report::RunRecord& record = records[i];
+      if (!unlimited.empty()) record.unlimited = unlimited[i % seeds];
+      files.finish(record);
       ran.push_back({report::result_json(record), report::result_csv_header() + report::result_csv_rows(record)});
     }
     return ran;
@@ -128,6 +173,13 @@ class Trace {
 
  private:
   sweep::TraceInput& input() { return resolver_.trace(point_); }
+
+  static std::uint64_t seeds_of(const Choices& choices) {
+    constexpr std::uint64_t kMost = 1000;
+    const std::uint64_t seeds = choices.seeds.empty() ? 1 : sweep::parse_unsigned("seeds", choices.seeds);
+    if (seeds == 0 || seeds > kMost) throw_input_error("seeds: {} is not allowed; allowed: 1 to {}", seeds, kMost);
+    return seeds;
+  }
 
   sweep::Point shared_point(const Choices& choices) const {
     sweep::Point point = point_;
@@ -139,7 +191,7 @@ class Trace {
     point.hypothetical_capacity = choices.hypothetical_capacity;
     point.include_host_gaps = choices.host_gaps;
     point.seed = sweep::parse_unsigned("seed", choices.seed);
-    if (!choices.iterations.empty()) point.iterations = sweep::parse_iterations("iterations", choices.iterations);
+    if (!choices.iterations.empty()) sweep::parse_iterations("iterations", choices.iterations, point);
     point.time_scale_millionths = sweep::parse_time_scale("time_scale", choices.time_scale);
     if (!choices.capacity_bytes.empty()) {
       if (!choices.osf.empty()) throw_input_error("osf and capacity_bytes both set the capacity; give one of them");
@@ -154,6 +206,9 @@ class Trace {
       point.footprint_bytes = sweep::parse_size("footprint_bytes", choices.footprint_bytes);
     }
     sweep::check_footprint(point, "footprint");
+    point.until_settled = choices.until_settled;
+    sweep::check_iterations(point, "iterations");
+    if (point.iterations == 0) point.until_settled = false;  // already implied by the default
     for (const auto& [slot, text] : choices.policies) {
       point.*choice_of(slot_named(slot)) = sweep::parse_policy(slot, text);
     }
@@ -186,6 +241,31 @@ py::list policies(const policy::Registry& registry) {
     one["source"] = entry->info.source;
     one["origin"] = entry->origin;
     one["parameters"] = parameters;
+    py::list slots;
+    for (const policy::Slot slot : entry->slots) slots.append(std::string(policy::slot_name(slot)));
+    one["slots"] = slots;
+    one["for_processes"] = entry->info.for_processes;
+    all.append(one);
+  }
+  return all;
+}
+
+py::list systems() {
+  py::list all;
+  const std::vector<std::string> search_path = config::default_search_path();
+  for (const config::SystemFile& file : config::list_systems(search_path)) {
+    py::dict one;
+    one["name"] = file.name;
+    one["path"] = file.path;
+    try {
+      const config::SystemConfig system = config::load_system(file.path, search_path);
+      one["description"] = system.description;
+      one["gpu"] = system.gpus.front().model;
+      one["gpus"] = system.gpus.size();
+      one["memory_bytes"] = system.gpus.front().memory_bytes;
+    } catch (const InputError& error) {  // one broken file does not hide the others
+      one["problem"] = error.what();
+    }
     all.append(one);
   }
   return all;
@@ -210,7 +290,7 @@ py::list check_policy(const std::shared_ptr<const policy::Registry>& registry, c
 
 PYBIND11_MODULE(_uvmsim, module) {
   using namespace uvmsim::python;
-  // Of this module: the built-ins, what load_plugin() adds, and policies in Python.
+  // The registry of this module: the built-ins, plug-ins of load_plugin(), and policies in Python.
   const auto registry = std::make_shared<uvmsim::policy::Registry>(*uvmsim::policy::built_ins());
   module.doc() = "what uvmsim/__init__.py is made of";
   module.attr("__version__") = std::string(uvmsim::version());
@@ -221,6 +301,10 @@ PYBIND11_MODULE(_uvmsim, module) {
       .def_readwrite("system", &Choices::system)
       .def_readwrite("layout", &Choices::layout)
       .def_readwrite("seed", &Choices::seed)
+      .def_readwrite("seeds", &Choices::seeds)
+      .def_readwrite("until_settled", &Choices::until_settled)
+      .def_readwrite("timeline", &Choices::timeline)
+      .def_readwrite("profile", &Choices::profile)
       .def_readwrite("iterations", &Choices::iterations)
       .def_readwrite("time_scale", &Choices::time_scale)
       .def_readwrite("recorded_on", &Choices::recorded_on)
@@ -249,6 +333,8 @@ PYBIND11_MODULE(_uvmsim, module) {
       .def("_run", &Trace::run, py::arg("choices"));
   module.def(
       "policies", [registry] { return policies(*registry); }, "every registered policy, as dicts");
+  module.def(
+      "systems", [] { return systems(); }, "every system that can be named, as dicts");
   module.def(
       "load_plugin",
       [registry](const std::string& path) {

@@ -27,7 +27,7 @@ using namespace uvmsim::policy;
 
 constexpr const char* kOrigin = "Python";
 
-// Lends what a call may see for the time of the call: a Python object may outlive it.
+// Gives a Python object access to arguments only during the call, because the object may outlive it.
 template <class Seen>
 class Lent {
  public:
@@ -62,7 +62,7 @@ using LentServedBatch = Lent<ServedBatch>;
 using LentFaultBatch = Lent<FaultBatch>;
 using LentKernelStart = Lent<KernelStart>;
 
-// What a program will do, lent to a policy of class D4 for as long as it serves.
+// The future of a program, lent to a policy of class D4 during its lifetime.
 class LentFuture {
  public:
   explicit LentFuture(const Future& future) : future_(&future) {}
@@ -76,8 +76,8 @@ class LentFuture {
   const Future* future_;
 };
 
-// A policy as Python made it. What it was told of the future is taken back with it, also where making it failed half
-// way: Python may keep both.
+// A policy created by Python. Its access to the future ends with it, even if its construction failed half way, because
+// Python may keep both.
 class Made {
  public:
   Made() = default;
@@ -85,7 +85,7 @@ class Made {
   ~Made() {
     if (future_) future_->take_back();
   }
-  // What a policy of class D4 is given.
+  // Returns the future for a policy of class D4.
   py::object tell(const Future& future) {
     future_ = std::make_shared<LentFuture>(future);
     return py::cast(future_);
@@ -98,7 +98,7 @@ class Made {
   std::shared_ptr<LentFuture> future_;
 };
 
-// A place: None is the host, else the number of a GPU.
+// Converts a processor: None is the host, a number is a GPU.
 ProcessorId processor_of(std::optional<unsigned> gpu) {
   if (!gpu) return kHost;
   return *gpu < kMaxGpus ? gpu_processor(*gpu) : kNoProcessor;
@@ -112,7 +112,7 @@ const char* cause_name(MoveCause cause) {
   return kNames[static_cast<unsigned>(cause)];
 }
 
-// A method of a policy; nothing is called where the class does not define it.
+// A method of a policy; a method that the class does not define is not called.
 class Method {
  public:
   Method(const py::object& policy, const char* name) {
@@ -128,7 +128,7 @@ class Method {
   py::object method_;
 };
 
-// What all adapters share: the policy, and how it is released.
+// The common part of all adapters: the policy and its release.
 template <class Slot>
 class Adapter : public Slot {
  protected:
@@ -136,7 +136,8 @@ class Adapter : public Slot {
       : made_(std::move(made)), label_(std::move(label)), state_(made_.policy, "state") {}
   Method method(const char* name) const { return Method(made_.policy, name); }
   std::string says(const char* method) const { return fmt::format("{}: {}()", label_, method); }
-  // Of state(): bytes that tell all that later answers depend on. Without it nothing recurs.
+  // Adds the bytes of state(), which must cover everything that later answers depend on. Without it no iteration counts
+  // as recurring.
   void digest_state(StateDigest& digest) const {
     if (!state_) return digest.refuse();
     const py::object answer = state_();
@@ -151,7 +152,7 @@ class Adapter : public Slot {
   Method state_;
 };
 
-// What a policy of any slot may hear besides: sim/policy/features.h.
+// The optional methods of a policy of any slot: sim/policy/features.h.
 class PythonListener : public FeatureListener {
  public:
   static constexpr const char* kHooks[] = {"on_faults", "on_kernel_start", "on_prefetch_used", "on_prefetch_wasted"};
@@ -190,11 +191,11 @@ class PythonListener : public FeatureListener {
   py::object batch_, start_;
 };
 
-// Of each slot that policies in Python may fill: a policy in Python as one of C++.
+// The adapter from a policy in Python to one in C++, for each slot.
 template <class Interface>
 class PythonPolicy;
 
-// One that has any of a listener's methods.
+// An adapter for a policy that has any of a listener's methods.
 template <class Interface>
 class Listening final : public PythonPolicy<Interface>, public PythonListener {
  public:
@@ -298,7 +299,7 @@ class PythonPolicy<Evictor> : public Adapter<Evictor> {
   ChunkId select_early_victim(const EvictionQueries& queries) override {
     return early_ ? ask(early_, "select_early_victim", queries) : ChunkId{};
   }
-  // It speaks of chunks by id: each must hold the same.
+  // Python names chunks by id, so equal states must have the same content in every chunk.
   void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
     for (const std::uint64_t name : names) digest.add(name);
     digest_state(digest);
@@ -359,8 +360,8 @@ class PythonPolicy<Planner> : public Adapter<Planner> {
     const LentPlanQueries::During asking(queries_.cast<LentPlanQueries&>(), queries);
     return command_of(method(queries_), says(name));
   }
-  // None, ("prefetch", block, pages), ("evict", block), ("drop", block), ("wait", ns); a latency in ns may follow the
-  // first three
+  // Accepts None, ("prefetch", block, pages), ("evict", block), ("drop", block), ("wait", ns); a latency in ns may
+  // follow the first three.
   static PlanCommand command_of(const py::object& answer, const std::string& what) {
     if (answer.is_none()) return {};
     if (py::isinstance<py::tuple>(answer)) {
@@ -402,7 +403,7 @@ class PythonPolicy<Migrator> : public Adapter<Migrator> {
         pages_(py::cast(LentFaultedPages())),
         accesses_(py::cast(LentAccesses())) {}
 
-  // An int, or two: all that rests, and what of it may be written.
+  // Accepts an int, or two: all remote-mapped pages, and those of them that may be written.
   RestingPages rest(const FaultedPages& faulted) override {
     const LentFaultedPages::During during(pages_.cast<LentFaultedPages&>(), faulted);
     const py::object answer = rest_(pages_);
@@ -459,7 +460,7 @@ class PythonPolicy<Router> : public Adapter<Router> {
   void add_state(StateDigest& digest) const override { digest_state(digest); }
 
  private:
-  // None, "host", "later", ("gpu", number), ("spare", number), ("striped", weight, {number: weight})
+  // Accepts None, "host", "later", ("gpu", number), ("spare", number), ("striped", weight, {number: weight}).
   static Route route_of(const py::object& answer, const std::string& what) {
     if (answer.is_none()) return {};
     if (py::isinstance<py::str>(answer)) {
@@ -480,7 +481,7 @@ class PythonPolicy<Router> : public Adapter<Router> {
           Route route{Route::Way::kStriped, 0};
           route.direct = parts[1].cast<std::uint16_t>();
           for (const auto& [gpu, weight] : parts[2].cast<std::map<unsigned, std::uint16_t>>()) {
-            if (gpu >= kMaxGpus) return {Route::Way::kGpu, gpu};  // refused by its number
+            if (gpu >= kMaxGpus) return {Route::Way::kGpu, gpu};  // the number is refused later
             route.through[gpu] = weight;
           }
           return route;
@@ -510,7 +511,7 @@ class PythonPolicy<Batcher> : public Adapter<Batcher> {
         faults_(py::cast(LentFaultBatch())),
         served_(py::cast(LentServedBatch())) {}
 
-  // None, or (faults, delay in ns)
+  // Accepts None, or (faults, delay in ns).
   BatchShape shape(const BatchMoment& moment) override {
     if (!shape_) return {};
     const LentBatchMoment::During during(moment_.cast<LentBatchMoment&>(), moment);
@@ -550,13 +551,13 @@ class PythonPolicy<Batcher> : public Adapter<Batcher> {
   py::object moment_, faults_, served_;
 };
 
-// What the constructor of a policy in Python is given.
+// The argument of the constructor of a policy in Python.
 struct Context {
   py::dict parameters;
   Random random;
   std::uint32_t chunk_count;
   std::uint64_t chunk_bytes;
-  py::object future;  // None but for class D4
+  py::object future;  // None except for class D4
 };
 
 Context context_of(const PolicyContext& given, const ParameterTable& table) {
@@ -597,7 +598,7 @@ InformationClass class_of(const std::string& name) {
   throw_input_error("information_class: '{}' is not allowed; allowed: D0, D1, D2, D3, D4", name);
 }
 
-// Makes policies of the class `factory`.
+// Returns a factory of policies of the class `factory`.
 template <class Interface>
 Factory<Interface> maker(const PolicyEntry& entry, const py::object& factory) {
   return [factory, label = entry.label(), table = entry.parameters, wants_future = entry.wants_future](
@@ -663,7 +664,7 @@ void add_parameters(py::module_& module) {
   module.def("choice", &choice, py::arg("name"), py::arg("default"), py::arg("choices"), py::arg("doc"));
 }
 
-// A position as Python has it: None is never.
+// Converts a position to Python, with None for never.
 std::optional<Future::Position> position_of(Future::Position position) {
   return position == Future::kNever ? std::nullopt : std::optional(position);
 }

@@ -10,7 +10,7 @@
 
 namespace uvmsim::python {
 
-// Adds what policies see and declare to the module, and register_policy(), which adds to the registry.
+// Adds the types that policies see and declare to the module, and register_policy(), which adds to the registry.
 void add_policies(pybind11::module_& module, const std::shared_ptr<policy::Registry>& registry);
 
 }  // namespace uvmsim::python

@@ -34,9 +34,11 @@ def main(arguments=None):
     output = given.output or os.path.join(folder, "paper")
 
     def work():
-        paper = Paper(load(given.results, given.partial))
+        frame = load(given.results, given.partial)
+        paper = Paper(frame)
+        beside = Paper(frame, beside=True) if frame["beside"].any() else None
         kernels = load_kernels(given.profiles or os.path.join(folder, "profiles"))
-        judged = judge_all(paper, kernels)
+        judged = judge_all(paper, kernels, beside)
         print(text_table(judged))
         print()
         print(summary(judged))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table *claim, paper, simulated, verdict, settled iterations, why if not*, as text, CSV and Markdown."""
+"""The table *claim, paper, simulated, verdict, other readings' verdicts, why if not*, as text, CSV and Markdown."""
 
 import collections
 import csv
@@ -12,16 +12,24 @@ from analysis.euromlsys25.explanations import EXPLANATIONS
 from analysis.euromlsys25.paper import SETTLED
 from analysis.euromlsys25.rules import DEFINITION, FAILS, HOLDS, IN_PART, NO_DATA
 
-HEADER = ("claim", "paper", "simulated", "verdict", "settled iterations alone", "why if not")
-# Of the text; why a claim does not hold stands below its table.
-WIDTHS = (36, 21, 29, 13, 13)
+HEADER = (
+    "claim",
+    "paper",
+    "simulated",
+    "verdict",
+    "settled iterations alone",
+    "memory left for managed data (b)",
+    "why if not",
+)
+# Widths of the text; the reason why a claim does not hold is below its table.
+WIDTHS = (29, 18, 24, 13, 13, 13)
 
 
 VERDICTS = (HOLDS, IN_PART, FAILS, DEFINITION, NO_DATA)
 
 
 def judge_settled(claim, paper, kernels):
-    """The verdict of settled iterations alone."""
+    """Returns the verdict of settled iterations alone."""
     judged = paper.judged
     paper.judged = SETTLED
     try:
@@ -30,12 +38,14 @@ def judge_settled(claim, paper, kernels):
         paper.judged = judged
 
 
-def judge_all(paper, kernels):
-    """[(claim, outcome, why)] of all claims by number; `why` is empty where a claim holds."""
+def judge_all(paper, kernels, beside=None):
+    """Returns [(claim, outcome, why)] of all claims by number; `why` is empty if a claim holds. `beside` is the same
+    sweep by the other reading of available memory (Paper), if there is one."""
     judged = []
     for claim in sorted(CLAIMS, key=lambda one: one.number):
         outcome = judge(claim, paper, kernels)
         outcome.settled = judge_settled(claim, paper, kernels)
+        outcome.beside = judge(claim, beside, kernels).verdict if beside else NO_DATA
         why = "" if outcome.verdict in (HOLDS, DEFINITION) else EXPLANATIONS.get(claim.name, "unexplained")
         if outcome.verdict == NO_DATA:
             why = outcome.simulated
@@ -46,26 +56,28 @@ def judge_all(paper, kernels):
 
 def rows_of(judged):
     return [
-        (f"{claim.name}  {claim.claim}", claim.paper, outcome.simulated, outcome.verdict, outcome.settled, why or "")
+        (f"{claim.name}  {claim.claim}", claim.paper, outcome.simulated, outcome.verdict, outcome.settled, outcome.beside,
+         why or "")
         for claim, outcome, why in judged
     ]
 
 
 def counted(verdicts):
-    """ "17 holds, 3 holds in part, ..." """
+    """Returns "17 holds, 3 holds in part, ..."."""
     counts = collections.Counter(verdicts)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
 def summary(judged):
     return (
-        f"{len(judged)} claims: {counted(outcome.verdict for _, outcome, _ in judged)};"
-        f" by settled iterations alone: {counted(outcome.settled for _, outcome, _ in judged)}"
+        f"{len(judged)} claims: {counted(outcome.verdict for _, outcome, _ in judged)};\n"
+        f"by settled iterations alone: {counted(outcome.settled for _, outcome, _ in judged)};\n"
+        f"with that memory left for managed data: {counted(outcome.beside for _, outcome, _ in judged)}"
     )
 
 
 def setting_lines(paper):
-    """What the numbers were computed from."""
+    """Describes the data behind the numbers."""
     rows = paper.rows
     lines = [f"system {paper.system}, policies {paper.policies}"]
     if paper.whole:
@@ -92,6 +104,8 @@ AMBIGUITIES = (
     " footprint;",
     "- what a factor is: the paper names one footprint per model and occupies memory, so here both modes have what the"
     " program itself reserves with the allocator, over the factor; other memory is a sensitivity;",
+    "- what available memory is: here what is free before the program loads its kernels (a); the verdicts for as much"
+    " memory left for managed data (b) stand beside;",
     "- what one fault is: here a fault batch (one record of CUPTI with the drivers that we measured);"
     " 'pages' counts every distinct page that a batch serves;",
     "- in which direction bytes and transactions count, and over how many iterations (E21): here both directions;",
@@ -134,7 +148,7 @@ def text_report(judged, paper):
 def csv_table(judged):
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("id", "claim", "paper", "simulated", "verdict", "verdict_settled", "why_if_not", "rule", "readings"))
+    writer.writerow(("id", "claim", "paper", "simulated", "verdict", "verdict_settled", "verdict_beside", "why_if_not", "rule", "readings"))
     for claim, outcome, why in judged:
         writer.writerow(
             (
@@ -144,6 +158,7 @@ def csv_table(judged):
                 outcome.simulated,
                 outcome.verdict,
                 outcome.settled,
+                outcome.beside,
                 why,
                 claim.rule,
                 " | ".join(outcome.readings),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The 22 claims of the paper, each with the rule that judges it. A verdict comes from the data alone.
 
-`CLAIMS` lists them; `judge(claim, paper, kernels)` gives an `Outcome`. Rules E1 to E12 speak of time, E13 to E22 of
+`CLAIMS` lists them; `judge(claim, paper, kernels)` gives an `Outcome`. Rules E1 to E12 are about time, E13 to E22 about
 memory; they are registered by the modules below in the order of their numbers.
 """
 
@@ -16,8 +16,8 @@ from analysis.euromlsys25.rules import NO_DATA, Outcome
 class Claim:
     number: int
     claim: str
-    paper: str  # what the paper says: its number, or the trend
-    rule: str  # when it holds, in words
+    paper: str  # the paper's statement: its number, or the trend
+    rule: str  # when it holds
     work: typing.Callable
 
     @property
@@ -39,7 +39,7 @@ def claim(number, text, paper, rule):
 
 
 def judge(one, paper, kernels):
-    """`kernels`: the working sets of kernels (kernels.py), or None."""
+    """`kernels` holds the working sets of kernels (kernels.py), or is None."""
     try:
         return one.work(paper, kernels)
     except MissingData as missing:

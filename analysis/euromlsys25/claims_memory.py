@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules E13 to E22: faults, migrations, and what kernels touch."""
+"""Rules E13 to E22: faults, migrations, and accesses of kernels."""
 
 from analysis.euromlsys25.claims import claim
 from analysis.euromlsys25.paper import ALL, MODELS, NO_PCA, PCA, READINGS, SETTLED, MissingData, per_model
@@ -201,7 +201,7 @@ def balance(paper, _):
 
 
 def ratios_of(paper, measure, reading=None):
-    """(ratio of sums, mean of ratios) with PCA over without, over models and factors above 1."""
+    """Returns (ratio of sums, mean of ratios) with PCA over without, over models and factors above 1."""
     first, second = (paper.oversubscribed(measure, mode, reading) for mode in (PCA, NO_PCA))
     both = first.notna() & second.notna()
     if not both.any(axis=None):

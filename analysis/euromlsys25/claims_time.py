@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules E1 to E12: how long training takes."""
+"""Rules E1 to E12: the time of training."""
 
 from analysis.euromlsys25.claims import claim
 from analysis.euromlsys25.paper import (
@@ -7,7 +7,6 @@ from analysis.euromlsys25.paper import (
     CNNS,
     ITERATIONS,
     LANGUAGE_MODELS,
-    LESS_BYTES,
     MODELS,
     NO_PCA,
     PCA,
@@ -64,7 +63,7 @@ def out_of_memory(paper, _):
 
     reserved = limits(rows["footprint_bytes"])
     live = limits(rows["live_bytes"]) if rows["live_bytes"].notna().any() else None
-    # Short of memory, the allocator gives its cache back: only live tensors must fit.
+    # If memory is short, the allocator returns its cache: only live tensors must fit.
     largest, first_failing = live or reserved
     low, high = LARGEST_BATCH * (1 - TOLERANCE), LARGEST_BATCH * (1 + TOLERANCE)
     good = first_failing is not None and low <= largest and LARGEST_BATCH < first_failing <= high
@@ -117,7 +116,7 @@ def fault_handling(paper, _):
 
 
 def slowdown_outcome(paper, mode, mean_target, max_target):
-    """Mean and largest slowdown over models and factors above 1, against what the paper says."""
+    """Compares the mean and the largest slowdown over models and factors above 1 with the paper's."""
     readings, shown = [], {}
     for reading in READINGS:
         for base, measure in (("no limit", "slowdown"), ("factor 1", "slowdown_osf1")):
@@ -165,11 +164,12 @@ def bend_text(bend):
 
 
 def knee_outcome(paper, model, factor, mode=PCA):
-    """Whether a model's slowdown grows sharply beyond a factor, and bends there."""
+    """Returns whether a model's slowdown grows sharply beyond a factor, and bends there."""
 
     def shape(curve):
         before, beyond = slopes_around(curve, factor)
-        # Next to the first factors a curve may be flat: what is below a hundredth per unit of factor is no slope.
+        # Next to the first factors a curve may be flat: less than a hundredth per unit of factor does not count as a
+        # slope.
         return beyond / max(before, 0.01), knee(curve)
 
     curves, readings = {}, []
@@ -186,13 +186,6 @@ def knee_outcome(paper, model, factor, mode=PCA):
                         f"{one}, {reading}: slope beyond {factor:g} is {times(sharpness)} the slope before;"
                         f" {bend_text(bend)}"
                     )
-        less = paper.less_curve(model, one)
-        if less.index.max() > factor and len(less) >= 4:
-            sharpness, bend = shape(less)
-            readings.append(
-                f"sensitivity: {one}, {LESS_BYTES >> 20} MiB less at every factor: slope beyond {factor:g} is"
-                f" {times(sharpness)} the slope before; {bend_text(bend)}"
-            )
     if (mode, paper.judged) not in curves:
         raise MissingData(f"no runs of {MODELS[model]} {mode} on both sides of the factor {factor:g}")
     curve = curves[mode, paper.judged]
@@ -234,7 +227,7 @@ def whisper_knee(paper, _):
 
 
 def mode_ratios(paper, reading=None):
-    """Time without PCA over time with it: models by factors."""
+    """Returns the time without PCA over the time with it: models by factors."""
     return paper.table("duration_ns", NO_PCA, reading) / paper.table("duration_ns", PCA, reading)
 
 

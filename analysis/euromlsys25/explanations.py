@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a claim does not hold, or holds only in part: one text per claim, each with the experiment that shows it. A claim
-without a text is given as "unexplained".
+"""The reasons why claims do not hold, or hold only in part: one text per claim, each with the experiment that shows it.
+A claim without a text is given as "unexplained".
 
 A text is printed only beside a verdict other than "holds" and "definition"; verdicts come from the rules alone
 (claims.py). Numbers are of the sweep of configs/sweeps/euromlsys25.json, those called experiments of
-configs/sweeps/euromlsys25_experiments.json, both over all ten iterations.
+configs/sweeps/euromlsys25_experiments.json, both over all ten iterations. The figures were made by the model at commit
+5b751ff, whose capacities were what is left for managed memory, reading (b) of paper.py; with reading (a) they are to be
+looked at again.
 """
 
-# What AlexNet at factor 10 hangs on.
+# The cause of AlexNet's time at factor 10.
 MEMORY_AT_10 = (
     "Memory decides: AlexNet at 10 has 601 MiB by the rule. Experiments with less: with PCA 53.5x at 452 MiB, 65.1x at"
     " 440, 308x at 360; without 7.4x, 9.3x and 47.5x. The paper's 57.74 lies at 448 MiB, its 17.85 at 418, its 200"
-    " footprints of traffic at 442. A process takes 132 to 148 MiB beyond its context while it runs (measured on an H200,"
-    " configs/systems/h200-sxm-pcie5.json, unmanaged_bytes); the paper does not say whether its factors count it."
+    " footprints of traffic at 442. By reading (a) the process itself takes 148 of the 601 MiB (measured on an H100,"
+    " workloads/paper/memory.json); the paper does not say whether its factors count it."
 )
 OWN_FOOTPRINT = (
     "Without the allocator a program holds less: AlexNet's live tensors are 3.2 GB of the 6.3 GB that the allocator"

@@ -21,7 +21,7 @@ FIGURES = {
 
 
 def draw_all(paper, kernels, folder, dpi=None):
-    """Draws what the results have data for. Returns (paths written, [(figure, what is missing)])."""
+    """Draws the figures for which the results have data. Returns (paths written, [(figure, missing data)])."""
     pyplot = load_pyplot()
     written, skipped = [], []
     for name, draw in FIGURES.items():

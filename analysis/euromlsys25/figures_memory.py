@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures 5 to 9: what kernels touch, faults and migrations."""
+"""Figures 5 to 9: accesses of kernels, faults and migrations."""
 
 from analysis.euromlsys25.figures_time import BAR_ENDS, FACTOR, curves, limited, with_spread
 from analysis.euromlsys25.paper import MODELS, NO_PCA, PCA, MissingData
@@ -14,13 +14,13 @@ def models_of(tables):
 
 
 def tables_of(paper, measure, unit):
-    """Of both modes, in units of `unit`: {mode: table} and {mode: (smallest, largest over the seeds)}."""
+    """Returns both modes in units of `unit`: {mode: table} and {mode: (smallest, largest over the seeds)}."""
     both = {mode: with_spread(paper, lambda one: one.table(measure, mode) / unit) for mode in MODES}
     return {mode: table for mode, (table, _) in both.items()}, {mode: ends for mode, (_, ends) in both.items()}
 
 
 def kernel_sets(pyplot, paper, kernels):
-    """Fig. 5: what each kernel of the first five iterations touches, and how often how much."""
+    """Fig. 5: the memory that each kernel of the first five iterations touches, and its distribution."""
     if kernels is None:
         raise MissingData("no working sets of kernels (profiles of the models)")
     models = [model for model in MODELS if model in set(kernels["program"])]
@@ -29,7 +29,7 @@ def kernel_sets(pyplot, paper, kernels):
         members = kernels[kernels["program"] == model].reset_index(drop=True)
         part = 100 * members["touched_bytes"] / members["footprint_bytes"]
         top, bottom = axes[0][column], axes[1][column]
-        # Thousands of marks: drawn as pixels, or the PDF gets large.
+        # Thousands of marks are drawn as pixels, because the PDF would become large.
         top.plot(part.index, part, ".", markersize=1.5, color=COLOURS[0], rasterized=True)
         for start in members.index[members["iteration"].diff() > 0]:
             top.axvline(start, color=GREY, linewidth=0.6, linestyle=":")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures 1 to 4: how long training takes."""
+"""Figures 1 to 4: the time of training."""
 
 from analysis.euromlsys25.claims_time import mode_ratios as ratios_of
 from analysis.euromlsys25.paper import ALL, MODELS, NO_LIMIT, NO_PCA, PCA, MissingData, spread
@@ -17,18 +17,18 @@ def model_look(model):
 
 
 def with_spread(paper, measure):
-    """What `measure` says of the paper (means), and its smallest and largest over the seeds."""
+    """Returns the means of `measure` for the paper, and its smallest and largest over the seeds."""
     return measure(paper), spread(paper, measure)
 
 
 def limited(paper, measure, mode):
-    """Models by factors of one measure, without the runs that have the GPU's whole memory."""
+    """Returns models by factors of one measure, without the runs that have the GPU's whole memory."""
     table = paper.table(measure, mode)
     return table[[factor for factor in table.columns if factor != NO_LIMIT]]
 
 
 def curves(axis, table, ends, **style):
-    """A curve per model over the factors, with error bars where seeds differ."""
+    """Draws a curve per model over the factors, with error bars where seeds differ."""
     for model in table.index:
         curve = table.loc[model].dropna()
         axis.plot(curve.index, curve, label=MODELS[model], **style, **model_look(model))
@@ -44,7 +44,7 @@ def batch_sizes(pyplot, paper, _):
     live = rows["live_bytes"].fillna(rows["footprint_bytes"])
     fits = live <= rows["capacity_bytes"]
     figure, axis = pyplot.subplots(figsize=(4.6, 3.0))
-    # Wide below narrow: both stay visible where they are the same.
+    # A wide line below a narrow one: both stay visible where they coincide.
     axis.plot(rows["batch"], rows["duration_ns"] / 1e9, label="UVM with PCA", linewidth=3.2, markersize=7, **look(1))
     axis.plot(rows["batch"][fits], rows["ideal_ns"][fits] / 1e9, label="no UVM", **look(0))
     times, (low, high) = with_spread(paper, lambda one: one.batches.set_index("batch")["duration_ns"] / 1e9)

@@ -17,8 +17,8 @@ ENDING = ".profile"
 
 
 def load_kernels(folder):
-    """One row per kernel of the first iterations: `program`, `iteration`, `touched_bytes`, `footprint_bytes`; None
-    where the folder has no profiles."""
+    """Returns one row per kernel of the first iterations: `program`, `iteration`, `touched_bytes`, `footprint_bytes`;
+    None if the folder has no profiles."""
     parts = []
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     for name in names:

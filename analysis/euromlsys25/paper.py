@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the claims and figures need of the paper's sweep: tables of model by oversubscription factor.
+"""The data of the paper's sweep for claims and figures: tables of model by oversubscription factor.
 
-The paper trains six models for ten iterations under UVM, with PyTorch's caching allocator (PCA) and without. It does not
-say that any of them is left out, so that verdicts judge all ten. Both readings are kept:
+The paper trains six models for ten iterations under UVM, with PyTorch's caching allocator (PCA) and without. It does
+not say that any of them is left out, so that verdicts judge all ten. Both readings are kept:
 - ALL: all iterations of the run, the first one with its first touches included;
 - SETTLED: the mean iteration after the warm-up.
-One rule gives the memory of every run, in both modes: what the program itself reserves with the caching allocator
-(workloads/paper/memory.json), divided by the factor. The paper divides the footprints of its Table 2, which are such
-reserved bytes too. Nothing else is taken off. "No oversubscription" is the run with the GPU's whole memory.
+One rule gives the memory of every run, in both modes: the memory that the program itself reserves with the caching
+allocator (workloads/paper/memory.json), divided by the factor. The paper divides the footprints of its Table 2, which
+are such reserved bytes too. "No oversubscription" is the run with the GPU's whole memory.
+
+"Available memory" can be read in two ways:
+- (a) free when the context exists and before the program loads anything, which is what one can set: the code of kernels
+  and libraries' handles, 132 to 152 MiB of these programs, then take their part of it. It judges every claim.
+- (b) left for managed memory while the program runs (runtime.device_memory_beside). Its verdicts stand beside.
 
 Points whose memory is given in bytes are sensitivities: they judge nothing, and stand beside the claims, named. So do
 points with other settings of the system than most.
@@ -44,7 +49,7 @@ READINGS = (ALL, SETTLED)
 NO_LIMIT = 0.0
 FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 ITERATIONS = 10
-# Table 2, in MiB: what the paper's factors divide; here for a sensitivity only.
+# Table 2, in MiB: the paper's dividends of factors; used here only for a sensitivity.
 FOOTPRINT_MIB = {
     "alexnet": 5316,
     "resnet50": 15952,
@@ -53,10 +58,6 @@ FOOTPRINT_MIB = {
     "bert": 12350,
     "whisper": 9824,
 }
-# A sensitivity: so much less memory than the rule gives.
-LESS_BYTES = 148 << 20
-# Memory is whole chunks of so much; two capacities that differ by less are one.
-CHUNK_BYTES = 2 << 20
 BATCH_NAME = re.compile(r"gpt2_b(\d+)$")
 # The batch size of the trace "gpt2".
 GPT2_BATCH = 8
@@ -66,17 +67,17 @@ SUMMED = (
     " dtoh_busy_ns reloaded_pages evictions kernel_ns kernel_compute_ns host_allocation_ns transactions"
     " htod_transactions dtoh_transactions moved_bytes htod_bytes dtoh_bytes"
 ).split()
-# What identifies a row of measures of one seed, and what a row of slowdowns divides by.
+# The identity of a row of measures of one seed, and that of its baseline.
 POINT = ["program", "mode", "osf", "reading", "seed"]
 BASE = ["program", "mode", "reading", "seed"]
 
 
 class MissingData(Exception):
-    """The results lack what a claim or a figure needs; the message says what."""
+    """The results lack data that a claim or a figure needs; the message names them."""
 
 
 def with_sums(rows):
-    """Transactions and bytes, whatever their cause."""
+    """Adds transactions and bytes over all causes."""
     rows = rows.copy()
     for direction in ("htod", "dtoh"):
         count, size = transactions(rows, direction), moved_bytes(rows, direction)
@@ -87,7 +88,7 @@ def with_sums(rows):
 
 
 def with_shares(rows):
-    """Derived measures, from sums: shares and sizes per transfer."""
+    """Adds derived measures, from sums: shares and sizes per transfer."""
     rows = rows.copy()
     known = rows["read_fault_batches"] + rows["write_fault_batches"]
     rows["read_share"] = rows["read_fault_batches"] / known
@@ -99,7 +100,7 @@ def with_shares(rows):
 
 
 def mean_of_seeds(rows):
-    """Rows that differ in nothing but their seed, as one. Others keep their numbers as they are."""
+    """Merges rows that differ only in their seed; other rows stay unchanged."""
     if rows is None or rows["seed"].nunique() < 2:
         return rows
     same = [name for name in ("program", "mode", "osf", "reading", "setting", "given", "capacity_bytes") if name in rows]
@@ -109,7 +110,7 @@ def mean_of_seeds(rows):
 
 
 def spread(paper, measure):
-    """Smallest and largest over the seeds of what `measure` says of a paper: two tables or columns as it returns."""
+    """Returns the smallest and largest of `measure` over the seeds: two tables or columns as it returns."""
     whole = measure(paper)
     each = [measure(one).reindex(whole.index) for one in paper.each_seed()]
     if whole.ndim == 2:
@@ -125,7 +126,7 @@ def one_value(rows, column, what):
 
 
 def refuse_contradictions(rows):
-    """The same point may be there twice, but not with two results."""
+    """Refuses a point that is present twice with different results."""
     different = rows.groupby(POINT)["duration_ns"].transform("nunique") > 1
     if different.any():
         row = rows[different].iloc[0]
@@ -136,10 +137,12 @@ def refuse_contradictions(rows):
 
 
 class Paper:
-    """The paper's sweep. `table(measure, mode)` is what claims and figures read, of the iterations `judged`."""
+    """The paper's sweep by one reading of available memory, (a) or with `beside` (b). Claims and figures read
+    `table(measure, mode)` over the iterations `judged`."""
 
-    def __init__(self, frame):
+    def __init__(self, frame, beside=False):
         frame = frame[(frame["status"] == "ok") & frame["layout name"].isin(list(MODES))]
+        frame = frame[frame["beside"].fillna(False).astype(bool) == beside]
         batches = frame["program"].str.match(BATCH_NAME)
         known = frame[frame["program"].isin(list(MODELS)) | batches]
         if known.empty:
@@ -154,7 +157,7 @@ class Paper:
         models = known[~known["program"].str.match(BATCH_NAME)]
         usual = models["setting"].mode()
         apart = (models["limit"] == "capacity") | ~models["setting"].isin(usual[:1])
-        self._tables = {}  # those that were asked for
+        self._tables = {}  # cache
         self._rows = self._measure(models[~apart])
         self.rows = mean_of_seeds(self._rows)
         self.sensitivities = mean_of_seeds(self._measure_sensitivities(models[apart]))
@@ -162,7 +165,7 @@ class Paper:
         self.batches = mean_of_seeds(self._batches)
 
     def each_seed(self):
-        """This paper by the runs of one seed, for every seed."""
+        """Returns this paper with the runs of one seed, for every seed."""
         tables = [table for table in (self._rows, self._batches) if table is not None]
         views = []
         for seed in dict.fromkeys(seed for table in tables for seed in table["seed"]):
@@ -175,7 +178,7 @@ class Paper:
         return views
 
     def _prepare(self, frame):
-        """One row per point and reading."""
+        """Returns one row per point and reading."""
         runs = whole_runs(frame).set_index("point")
         each = with_sums(iterations(frame))
         if each["ideal_ns"].isna().any():
@@ -204,7 +207,7 @@ class Paper:
         return rows
 
     def _measure_sensitivities(self, frame):
-        """Their points, with the slowdown against the same program with the GPU's whole memory."""
+        """Computes the slowdown of the sensitivities' points against the same program with the GPU's whole memory."""
         if frame.empty:
             return None
         parts = []
@@ -217,8 +220,8 @@ class Paper:
         return rows.assign(slowdown=rows["duration_ns"] / rows.join(base, on=BASE)["base_ns"])
 
     def _measure_batches(self, frame):
-        """One row per batch size of GPT-2 with the GPU's whole memory, with PCA; `live_bytes` is the peak of live
-        tensors where the sweep has the run without PCA too."""
+        """Returns one row per batch size of GPT-2 with the GPU's whole memory, with PCA; `live_bytes` is the peak of
+        live tensors if the sweep has the run without PCA too."""
         frame = frame[frame["program"].str.match(BATCH_NAME) | (frame["program"] == "gpt2")]
         frame = frame[frame["limit"] == "none"]
         if not frame["program"].str.match(BATCH_NAME).any():
@@ -232,7 +235,7 @@ class Paper:
         return rows.assign(live_bytes=rows["batch"].map(live))
 
     def table(self, measure, mode, reading=None):
-        """Models (rows) by factors (columns, NO_LIMIT first) of one measure. Raises MissingData without any."""
+        """Returns models (rows) by factors (columns, NO_LIMIT first) of one measure. Raises MissingData without any."""
         if self.rows is None:
             raise MissingData("no runs of the six models")
         key = (measure, mode, reading or self.judged)
@@ -248,7 +251,7 @@ class Paper:
         return table.reindex([model for model in MODELS if model in table.index])
 
     def oversubscribed(self, measure, mode, reading=None):
-        """The same for factors above 1."""
+        """Returns the same for factors above 1."""
         table = self.table(measure, mode, reading)
         above = table[[factor for factor in table.columns if factor > 1]]
         if above.shape[1] == 0:
@@ -256,7 +259,8 @@ class Paper:
         return above
 
     def unlimited(self, measure, mode, reading=None):
-        """Without oversubscription: with the GPU's whole memory, where not run at the factor 1. One value per model."""
+        """Returns one value per model without oversubscription: with the GPU's whole memory, or else at the factor
+        1."""
         table = self.table(measure, mode, reading)
         for factor in (NO_LIMIT, 1.0):
             if factor in table.columns:
@@ -264,23 +268,18 @@ class Paper:
         raise MissingData("no runs without oversubscription")
 
     def _memory_text(self, row):
-        """What a sensitivity's memory is, in words."""
+        """Describes a sensitivity's memory."""
         capacity = row["capacity_bytes"]
         memory = f"{capacity / (1 << 20):.0f} MiB"
         if not row["given"]:
             return f"other settings of the system at {row['osf']:g} ({memory})"
-        runs = self.rows
-        runs = runs[(runs["program"] == row["program"]) & (runs["osf"] > 0)] if runs is not None else []
         for factor in FACTORS:
             if abs(capacity - (FOOTPRINT_MIB[row["program"]] << 20) / factor) < 1:
                 return f"the paper's footprint over {factor:g} ({memory})"
-            rule = runs[runs["osf"] == factor]["capacity_bytes"] if len(runs) else ()
-            if len(rule) and abs(capacity + LESS_BYTES - rule.iloc[0]) <= CHUNK_BYTES:
-                return f"{LESS_BYTES >> 20} MiB less than at {factor:g} ({memory})"
         return memory
 
     def sensitivity_lines(self, model, measure, form, reading=None):
-        """One line per sensitivity of this model: what a measure is there."""
+        """Returns one line per sensitivity of this model with the value of a measure."""
         reading = reading or self.judged
         if self.sensitivities is None:
             return []
@@ -291,22 +290,8 @@ class Paper:
             for _, row in rows.iterrows()
         ]
 
-    def less_curve(self, model, mode, measure="slowdown"):
-        """One model's measure by factor, with LESS_BYTES less memory than the rule gives; empty without such points."""
-        if self.sensitivities is None or self.rows is None:
-            return pandas.Series(dtype=float)
-        rows = self.sensitivities
-        rows = rows[(rows["program"] == model) & (rows["mode"] == mode) & (rows["reading"] == self.judged)]
-        rule = self.rows[(self.rows["program"] == model) & (self.rows["osf"] > 1)].drop_duplicates("osf")
-        curve = {}
-        for osf, capacity in zip(rule["osf"], rule["capacity_bytes"], strict=True):
-            found = rows[(rows["capacity_bytes"] + LESS_BYTES - capacity).abs() <= CHUNK_BYTES]
-            if len(found):
-                curve[osf] = found[measure].iloc[0]
-        return pandas.Series(curve, dtype=float).sort_index()
-
     def missing(self):
-        """What the paper's grid has and these results lack, one text each."""
+        """Lists the points of the paper's grid that these results lack, one text each."""
         lacking = []
         for mode in MODES.values():
             for model, name in MODELS.items():
@@ -326,6 +311,6 @@ def factor_text(factor):
 
 
 def per_model(values, form):
-    """ "AlexNet 1.2x, ..." from a value per model."""
+    """Returns "AlexNet 1.2x, ..." from a value per model."""
     known = {model: values[model] for model in MODELS if model in values and not pandas.isna(values[model])}
     return ", ".join(f"{MODELS[model]} {form(value)}" for model, value in known.items())

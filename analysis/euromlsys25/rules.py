@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the claims' rules are made of: verdicts, limits, trends, and the point where a curve bends.
+"""The elements of the claims' rules: verdicts, limits, trends, and the point where a curve bends.
 
-All limits stand here, and were fixed before the sweep ran. Those called the paper's are quoted from its text; where it
+All limits are here, and were fixed before the sweep ran. Those called the paper's are quoted from its text; where it
 gives a trend or a figure only, the limit is ours.
 """
 
@@ -10,7 +10,7 @@ import dataclasses
 import numpy
 
 HOLDS, IN_PART, FAILS, NO_DATA = "holds", "holds in part", "does not hold", "no data"
-# Of a claim that no simulation could contradict: an identity, or what the simulator always does.
+# The verdict for a claim that no simulation could contradict: an identity, or a property of every simulation.
 DEFINITION = "definition"
 
 # The paper's: E1 the largest batch of GPT-2 that runs without UVM; E4 and E5 slowdowns, mean and largest; E6 and E7 the
@@ -32,13 +32,14 @@ SHARP = 2.0
 # E13: a kernel is small up to this part of the footprint, most kernels are at least this share, and the largest kernel
 # is far from the footprint up to this part.
 SMALL_KERNEL, MOST_KERNELS, LARGEST_KERNEL = 0.05, 0.80, 0.60
-# E14: from the lowest factor above 1 to the highest, faults grow at least so much, and follow the time so closely.
+# E14: from the lowest factor above 1 to the highest, faults grow at least this much, and are correlated with the time
+# at least this closely.
 SHARP_GROWTH, CLOSE = 2.0, 0.9
 # E15: a curve whose highest mean is at most this many times its lowest is flat.
 FLAT = 1.5
-# E20: two sizes are similar within this part.
+# E20: two sizes are similar within this relative difference.
 SIMILAR = 0.25
-# Numbers that the paper states exactly are met within this part of them.
+# Numbers that the paper states exactly are met within this relative difference.
 TOLERANCE = 0.25
 # A trend rises (or falls) where the rank correlation with the factor is at least (or at most minus) this.
 RANK = 0.8
@@ -52,6 +53,7 @@ class Outcome:
     simulated: str  # the numbers, short
     readings: list = dataclasses.field(default_factory=list)  # other readings of the claim, and details; one line each
     settled: str = ""  # the verdict of settled iterations alone
+    beside: str = ""  # the verdict if available memory is what is left for managed data
 
 
 def within(value, target, tolerance=TOLERANCE):
@@ -63,18 +65,19 @@ def within_range(value, low, high, tolerance=TOLERANCE):
 
 
 def verdict_of(*parts):
-    """All hold, some hold, none."""
+    """Returns the verdict: all hold, some hold, or none."""
     return HOLDS if all(parts) else IN_PART if any(parts) else FAILS
 
 
 def verdict_by_model(passed):
-    """`passed`: one truth per model, at least one."""
+    """`passed` has one truth value per model, at least one."""
     share = sum(map(bool, passed)) / len(passed)
     return HOLDS if share == 1 else IN_PART if share >= MOST else FAILS
 
 
 def rank_correlation(values):
-    """Spearman's, of a series with its index; nan where it is constant or has fewer than three points."""
+    """Returns Spearman's correlation of a series with its index; nan if it is constant or has fewer than three
+    points."""
     values = values.dropna()
     if len(values) < 3 or values.nunique() < 2:
         return float("nan")
@@ -84,7 +87,7 @@ def rank_correlation(values):
 
 
 def correlation(first, second):
-    """Pearson's, of two series over their common index; nan where one is constant."""
+    """Returns Pearson's correlation of two series over their common index; nan if one is constant."""
     both = first.index.intersection(second.index)
     first, second = first[both].astype(float), second[both].astype(float)
     known = first.notna() & second.notna()
@@ -94,7 +97,7 @@ def correlation(first, second):
 
 
 def slopes_around(curve, factor):
-    """(mean slope up to the factor, mean slope beyond it) of a curve over factors."""
+    """Returns (mean slope up to the factor, mean slope beyond it) of a curve over factors."""
     curve = curve.dropna()
     below, above = curve[curve.index <= factor], curve[curve.index >= factor]
 
@@ -107,7 +110,8 @@ def slopes_around(curve, factor):
 
 
 def knee(curve):
-    """The factor at which two straight lines, joined there, fit the curve best; None where it does not bend upwards."""
+    """Returns the factor at which two straight lines, joined there, fit the curve best; None if it does not bend
+    upwards."""
     curve = curve.dropna().astype(float)
     factors, values = curve.index.to_numpy(dtype=float), curve.to_numpy()
     best = None

@@ -24,7 +24,7 @@ driver = trace.run(SYSTEM, osf=2, bounds=True)
 print(f"{driver['total_ns'] / 1e6:.3f} ms, {driver['counters']['fault_batches']} fault batches")
 print(f"best lower bound {driver['bounds']['best_ns'] / 1e6:.3f} ms")
 
-# %% As a table: the same columns as `uvmsim run --csv`
+# %% As a table: the main columns; frame(everything=True) has all of `uvmsim run --csv`
 runs = trace.run(SYSTEM, osf=[1, 1.5, 2, 4])
 table = pandas.concat([run.frame() for run in runs])
 print(table[table["scope"] == "total"][["osf", "duration_ns", "fault_batches", "evictions"]].to_string(index=False))

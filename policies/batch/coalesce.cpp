@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for more faults before it takes a batch, as a network card coalesces interrupts, and takes them in an order
-// that can be chosen.
+// Waits for more faults before it takes a batch, as a network card coalesces interrupts, and serves the batch in a
+// configurable order.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -32,7 +32,7 @@ class Coalesce final : public Batcher {
 
   BatchShape shape(const BatchMoment& moment) override {
     const std::uint32_t faults = std::min(faults_, moment.buffer_entries);
-    // One look half way would end the wait of a buffer that fills early; the wait is then over in whole quarters.
+    // A single look half way would miss a buffer that fills early, so the policy looks four times during the delay.
     const Nanoseconds left = delay_ - moment.waited;
     const Nanoseconds look(std::max<std::int64_t>(delay_.value / 4, 1));
     const bool waits = moment.waiting < faults && left > Nanoseconds{};
@@ -63,7 +63,7 @@ class Coalesce final : public Batcher {
     return std::max<std::uint32_t>(1, (batch.sms * percent_ + 99) / 100);
   }
 
-  void add_state(StateDigest&) const override {}  // it remembers nothing from batch to batch
+  void add_state(StateDigest&) const override {}  // no state between batches
 
  private:
   struct Faults {
@@ -74,7 +74,7 @@ class Coalesce final : public Batcher {
   const std::uint32_t faults_;
   const std::string order_;
   const std::uint32_t percent_;
-  std::vector<Faults> blocks_;  // of the batch in hand
+  std::vector<Faults> blocks_;  // of the current batch
 };
 
 }  // namespace

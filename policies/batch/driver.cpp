@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver does: it takes what is there, up to its batch size, serves it by address and replays for all SMs.
+// The driver's batches: it takes the faults that are there, up to its batch size, serves them by address and replays
+// for all SMs.
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -15,7 +16,7 @@ class DriverBatches final : public Batcher {
 
   explicit DriverBatches(const PolicyContext&) {}
 
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 };
 
 }  // namespace

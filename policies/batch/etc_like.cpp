@@ -47,8 +47,8 @@ class EtcLike final : public Batcher {
  private:
   const std::uint32_t least_, patience_;
   std::uint32_t percent_ = 100;
-  std::uint32_t in_a_row_ = 0;  // batches like the last one since the number changed
-  bool evicted_ = false;        // the last one did
+  std::uint32_t in_a_row_ = 0;  // consecutive batches like the last one since the number changed
+  bool evicted_ = false;        // whether the last batch evicted
 };
 
 }  // namespace

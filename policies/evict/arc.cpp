@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ARC: a list of chunks used once and one of chunks used again; misses on what left one of them make it longer.
+// ARC: a list of chunks used once and a list of chunks used again; a miss on a content that left a list lengthens it.
 #include <algorithm>
 
 #include "sim/policy/cache_policy.h"
@@ -9,7 +9,7 @@
 namespace uvmsim::policy {
 namespace {
 
-// T1 and T2 of the paper are kOnce and kAgain; B1 and B2, what left them, are once_left_ and again_left_.
+// T1 and T2 of the paper are kOnce and kAgain; B1 and B2, the ghosts of the two, are once_left_ and again_left_.
 class Arc final : public CachePolicy {
  public:
   static PolicyInfo info() {
@@ -35,7 +35,7 @@ class Arc final : public CachePolicy {
  private:
   enum List : std::uint32_t { kOnce, kAgain, kListCount };
   enum class Ghosts : std::uint8_t { kNone, kOnce, kAgain };
-  // Bits after the point of target_, and as many of them as count: thirds must add up to one again.
+  // Fraction bits of target_, and how many of them count: three thirds must add up to one.
   static constexpr unsigned kFraction = 40;
   static constexpr unsigned kExact = 20;
 
@@ -79,7 +79,7 @@ class Arc final : public CachePolicy {
     return {};
   }
 
-  // By how much a miss on what left one list moves the target: more when the other remembers more.
+  // The change of the target after a ghost hit in one list: larger if the other list is longer.
   static std::uint64_t step(std::size_t other, std::size_t hit) {
     const std::uint64_t one = std::uint64_t{1} << kFraction;
     return std::max((std::uint64_t{other} << kFraction) / hit, one);
@@ -89,8 +89,8 @@ class Arc final : public CachePolicy {
   ChunkLists lists_;
   GhostList<> once_left_;
   GhostList<> again_left_;
-  std::uint64_t target_ = 0;          // length of kOnce that is aimed at, with kFraction bits after the point
-  Ghosts came_from_ = Ghosts::kNone;  // what missed last
+  std::uint64_t target_ = 0;          // target length of kOnce, with kFraction fraction bits
+  Ghosts came_from_ = Ghosts::kNone;  // the list that the last missing content had left
 };
 
 }  // namespace

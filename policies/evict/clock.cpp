@@ -33,7 +33,7 @@ class Clock final : public CachePolicy {
   }
 
  private:
-  // The hand points at the front; what it passes goes to the back. A new chunk has not been used.
+  // The hand points at the front; chunks that it passes go to the back. A new chunk counts as unused.
   void insert(ChunkId chunk) override {
     used_[chunk.value] = 0;
     ring_.move_to_back(0, chunk);

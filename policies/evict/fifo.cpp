@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out: by the time the chunk was taken. A chunk that is faulted on again keeps its place.
+// First in, first out, by the time the chunk was taken. A chunk that is faulted on again keeps its place.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/registry.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's order, ahead of need: some chunks are always kept free, so that no fault waits for an eviction.
+// Evicts in the driver's order, but ahead of need: some chunks are always kept free, so that no fault waits.
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/registry.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the oracles `min`, `min_kernel` and `min_bypass` share: the chunk whose next use is furthest away gives way.
+// The common base of the oracles `min`, `min_kernel` and `min_bypass`: evicts the chunk whose next use is furthest
+// away.
 #pragma once
 
 #include "sim/policy/cache_policy.h"
@@ -9,7 +10,7 @@ namespace uvmsim::policy {
 
 class FurthestNextUse : public CachePolicy {
  protected:
-  // `largest_whole`: as NextUseOrder's.
+  // `largest_whole` is as in NextUseOrder.
   FurthestNextUse(const PolicyContext& context, const Future& future, std::uint64_t largest_whole)
       : CachePolicy(context), by_next_use_(context.chunk_count, future, largest_whole) {}
 

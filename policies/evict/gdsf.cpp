@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Greedy-dual-size-frequency where all have one size and cost: least frequently used with ageing.
+// Greedy-dual-size-frequency for chunks of equal size and cost: least frequently used with ageing.
 #include <utility>
 
 #include "sim/policy/cache_policy.h"
@@ -10,8 +10,8 @@ namespace uvmsim::policy {
 namespace {
 
 // A chunk's worth is `floor` + accesses * cost / size at its last access, where `floor` is the worth of the last
-// victim. Chunks of one GPU have one size, and what it costs to bring one back is its size over the same link: cost /
-// size is 1.
+// victim. Chunks of one GPU have one size, and the cost of a chunk is its transfer over the same link: cost / size is
+// 1.
 class GreedyDualSizeFrequency final : public CachePolicy {
  public:
   static PolicyInfo info() {
@@ -26,7 +26,7 @@ class GreedyDualSizeFrequency final : public CachePolicy {
       : CachePolicy(context), accesses_(context.chunk_count), by_worth_(context.chunk_count) {}
 
  private:
-  using Worth = std::pair<std::uint64_t, std::uint64_t>;  // worth; time of the last access
+  using Worth = std::pair<std::uint64_t, std::uint64_t>;  // worth, time of the last access
 
   void insert(ChunkId chunk) override {
     accesses_[chunk.value] = 0;

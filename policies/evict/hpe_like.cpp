@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// After HPE: page sets in a chain; programs that use up their sets get MRU among the old ones, others LRU.
+// After HPE: page sets in a chain. Programs that use up their sets get MRU among the old sets, others LRU.
 //
-// Not HPE itself: of the paper only the abstract is public. What is followed here is a summary of it (page sets with
+// This is not HPE itself: only the abstract of the paper is public. The policy follows a summary of it (page sets with
 // touch counters, a chain in old, middle and new parts, three classes of programs, wrong evictions); all numbers and
 // the rule that divides the classes are this project's.
 #include <algorithm>
@@ -85,7 +85,8 @@ class HpeLike final : public CachePolicy {
     return victim;
   }
 
-  // Memory is full for the first time. A set is regular if each of its chunks was touched as often as the others.
+  // Classifies the program when memory is full for the first time. A set is regular if all its chunks were touched
+  // equally often.
   void classify() {
     std::uint64_t regular = 0, irregular = 0;
     for (GroupId set = sets_.oldest(); set.valid(); set = sets_.younger(set)) {
@@ -103,7 +104,7 @@ class HpeLike final : public CachePolicy {
   }
   std::uint64_t sets_limit() const { return touches_.size() / set_size_; }
 
-  // From the youngest set of the old part on, past `skipped_` sets: the first that was fully used.
+  // Searches from the youngest set of the old part on, past `skipped_` sets, for the first set that was fully used.
   ChunkId youngest_of_the_old(const EvictionQueries& queries) const {
     const std::uint64_t now = misses_ / interval_;
     std::uint64_t passed = 0;
@@ -123,8 +124,8 @@ class HpeLike final : public CachePolicy {
   std::vector<std::uint64_t> touches_, last_interval_;  // by set
   GhostList<> evicted_;
   Strategy strategy_ = Strategy::kUndecided;
-  bool mru_now_ = false;       // of Strategy::kEither
-  std::uint64_t skipped_ = 0;  // sets of the old part that the search of a regular program passes over
+  bool mru_now_ = false;       // for Strategy::kEither
+  std::uint64_t skipped_ = 0;  // sets of the old part that the search skips for a regular program
   std::uint64_t misses_ = 0, wrong_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Write-back-aware Landlord: chunks pay rent from a credit of what replacing them costs; who has none left goes.
+// Write-back-aware Landlord: chunks pay rent from a credit equal to their replacement cost; a chunk without credit left
+// is evicted.
 #include <algorithm>
 #include <vector>
 
@@ -10,9 +11,9 @@
 namespace uvmsim::policy {
 namespace {
 
-// The rent of all is raised so far that one chunk's credit is used up; an access restores its credit. Instead of
-// lowering every credit, `rent_` counts what all have paid: a chunk with the cost c that was accessed when it stood at
-// r has c + r - rent_ left. What a chunk costs is known when a victim is sought; looks at every chunk then.
+// Rent rises for all chunks until one chunk's credit is used up; an access restores a chunk's credit. Instead of
+// lowering every credit, `rent_` holds the total rent: a chunk with cost c that was accessed when the total was r has c
+// + r - rent_ left. A chunk's cost is known only when a victim is sought, so every chunk is looked at then.
 class Landlord final : public CachePolicy {
  public:
   static PolicyInfo info() {
@@ -42,7 +43,7 @@ class Landlord final : public CachePolicy {
   ChunkId replace(const EvictionQueries& queries) override {
     ChunkId victim;
     std::uint64_t least = 0;
-    // The least recently accessed among equals.
+    // Of equals the least recently accessed chunk is chosen.
     for (ChunkId chunk = by_access_.front(0); chunk.valid(); chunk = by_access_.next(chunk)) {
       if (!queries.evictable(chunk)) continue;
       const ChunkView view = queries.view(chunk);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evicts what a trained regressor expects to be used last, of a sample of the chunks.
+// Evicts the chunk of a random sample that a trained regressor expects to be used last.
 //
-// After Learning Relaxed Belady (Song et al., NSDI 2020), which regresses the time to the next request over the times
-// between the last ones and evicts from a sample. Here the regressor is a sum of three integer tables, over age and the
-// last gap together, the gap before, and the number of uses, trained ahead of time; time counts uses of chunks.
+// The policy follows Learning Relaxed Belady (Song et al., NSDI 2020), which predicts the time to the next request from
+// the times between the last ones and evicts from a sample. Here the regressor is a sum of three integer tables (age
+// and last gap together, the gap before, the number of uses), trained ahead of time; time counts uses of chunks.
 // analysis/train_policies.py makes the tables.
 #include <algorithm>
 #include <bit>
@@ -50,7 +50,7 @@ class LearnedReuse final : public Evictor {
   void on_freed(ContentIndex content) override { history_.erase(content.value); }
   void on_touched(ChunkId chunk) override { use(chunks_[chunk.value]); }
 
-  // From a random place on, the first chunks that may go. Empty ones go first.
+  // Takes the first evictable chunks from a random place on as the sample. Empty chunks are evicted first.
   ChunkId select_victim(const EvictionQueries& queries) override {
     const auto count = static_cast<std::uint32_t>(chunks_.size());
     const auto start = static_cast<std::uint32_t>(random_.below(count));
@@ -77,7 +77,7 @@ class LearnedReuse final : public Evictor {
   static_assert(std::size(kReuseWeights) == kCount + kCounts);
 
   enum class State : std::uint8_t { kFree, kEmpty, kUsed };
-  // Of a content, in memory or not.
+  // The uses of a content, in memory or not.
   struct Uses {
     std::uint64_t last = 0, gap = 0, before = 0;
     std::uint32_t count = 0;
@@ -114,7 +114,7 @@ class LearnedReuse final : public Evictor {
   Random random_;
   std::vector<Chunk> chunks_;                        // by chunk
   std::unordered_map<std::uint64_t, Uses> history_;  // by content; only looked up
-  std::uint64_t clock_ = 0;                          // uses so far
+  std::uint64_t clock_ = 0;                          // number of uses so far
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Least frequently used since it came, the least recently used among equals.
+// Least frequently used since it came; of equals the least recently used.
 #include <utility>
 
 #include "sim/policy/cache_policy.h"
@@ -29,7 +29,7 @@ class LeastFrequentlyUsed final : public CachePolicy {
         by_use_(context.chunk_count) {}
 
  private:
-  using Use = std::pair<std::uint64_t, std::uint64_t>;  // accesses; time of the last one
+  using Use = std::pair<std::uint64_t, std::uint64_t>;  // accesses, time of the last one
 
   void insert(ChunkId chunk) override {
     if (halve_after_ != 0 && ++misses_ % halve_after_ == 0) halve();

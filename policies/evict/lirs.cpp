@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LIRS: chunks whose last two accesses lay close together stay, the others pass through a short queue.
+// LIRS: chunks whose last two accesses were close together stay; the others pass through a short queue.
 //
-// The paper's stack S holds whatever was accessed after the oldest access of a LIR chunk. Here that is a comparison of
-// times: LIR chunks in order of their last access, the time of the first of them, and the time of everything else's
-// last access; pruning the stack is that time moving on.
+// The paper's stack S holds everything accessed after the oldest access of a LIR chunk. Here that is a comparison of
+// times: LIR chunks are kept in order of their last access, and every other content with its last access; pruning the
+// stack means advancing the time of the first LIR chunk.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -38,7 +38,8 @@ class Lirs final : public CachePolicy {
   void on_freed(ContentIndex content) override { ghosts_.take(content); }
 
  private:
-  enum List : std::uint32_t { kLir, kHir, kListCount };  // by last access; by last access but demoted ones as they come
+  // kHir: demoted chunks by their demotion, the others by last access.
+  enum List : std::uint32_t { kLir, kHir, kListCount };
 
   static std::uint32_t hir_chunks(const PolicyContext& context) {
     return static_cast<std::uint32_t>(context.parameters.real("hir") * context.chunk_count / 100);
@@ -79,7 +80,7 @@ class Lirs final : public CachePolicy {
   ChunkLists lists_;
   std::vector<std::uint64_t> last_access_;
   GhostList<std::uint64_t> ghosts_;  // evicted HIR contents with their last access
-  bool came_back_ = false;           // what missed last was in the stack
+  bool came_back_ = false;           // whether the last missing content was in the stack
   std::uint64_t time_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Least recently used by access, which today's driver cannot see: the usual reference point of papers.
+// Least recently used by access, which today's driver cannot see; the usual baseline of papers.
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/registry.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LRU-K: the chunk whose K-th last access is oldest; one pass of a scan does not make a chunk look used.
+// LRU-K evicts the chunk whose K-th last access is oldest, so that one scan does not make a chunk look used.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -38,7 +38,7 @@ class LruK final : public CachePolicy {
 
  private:
   static constexpr unsigned kMost = 4;
-  using Times = std::array<std::uint64_t, kMost>;        // of the last accesses, the last one first; 0: never
+  using Times = std::array<std::uint64_t, kMost>;        // times of the last accesses, the last one first; 0: never
   using Rank = std::pair<std::uint64_t, std::uint64_t>;  // K-th last access, last access
 
   void miss(ContentIndex content) override { past_ = history_.take(content).value_or(Times{}); }
@@ -66,7 +66,7 @@ class LruK final : public CachePolicy {
   std::vector<Times> times_;
   ChunkHeap<Rank> order_;
   GhostList<Times> history_;
-  Times past_{};  // of what missed last
+  Times past_{};  // times of the last missing content
   std::uint64_t time_ = 0;
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // After MHPE, the evictor of CPPE: MRU among old chunks until prefetched pages go unused, then LRU.
 //
-// Not MHPE itself: of the paper only the abstract is public. What is followed here is a summary of it (untouch level,
+// This is not MHPE itself: only the abstract of the paper is public. The policy follows a summary of it (untouch level,
 // forward distance, switch to LRU); all numbers are this project's. The paper counts pages that were prefetched and
-// never touched; the driver's access bits are per chunk, so here it is pages of the victim that never came to the GPU.
+// never touched; the driver's access bits are per chunk, so this policy counts pages of the victim that never came to
+// the GPU.
 #include <algorithm>
 #include <vector>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Belady's MIN: the chunk whose next use is furthest away gives way. Where uses come one after the other, in the order
-// of the trace, no demand-paging policy loads less.
+// Belady's MIN evicts the chunk whose next use is furthest away. If uses come one after the other, in the order of the
+// trace, no demand-paging policy loads less.
 //
-// A kernel that fits into memory is taken as a whole, as in `min_kernel`; one that does not, use by use. Its SMs work
-// at the same time, in no such order: there `min` may evict what is needed next, and be slower than the driver's
+// A kernel that fits into memory is treated as one use, as in `min_kernel`; a larger one use by use. Its SMs run in
+// parallel, not in that order: there `min` may evict memory that is needed next, and be slower than the driver's
 // policy.
 #include "policies/evict/furthest_next_use.h"
 #include "sim/policy/registry.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MIN that weighs write-backs: a chunk that costs twice as much to replace stays until its next use is twice as far.
+// MIN that weighs write-backs: a chunk with twice the replacement cost stays until its next use is twice as far.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/next_use.h"
 #include "sim/policy/registry.h"
@@ -8,8 +8,8 @@ namespace uvmsim::policy {
 namespace {
 
 // Minimal cost with write-backs is NP-complete (Beckmann et al., APOCS 2020); this is a heuristic. UVM moves pages, so
-// all that no other processor holds a copy of has to be written back, written to or not. Looks at every chunk for each
-// victim.
+// every page without a copy on another processor has to be written back, modified or not. The policy looks at every
+// chunk for each victim.
 class MinDirty final : public CachePolicy {
  public:
   static PolicyInfo info() {
@@ -31,10 +31,10 @@ class MinDirty final : public CachePolicy {
  private:
   struct Candidate {
     ChunkId chunk;
-    bool again = true;         // it is used again,
-    std::uint64_t distance{};  // after so many uses
-    std::uint64_t cost{};      // of replacing it
-    // Whether it gives way before the other one.
+    bool again = true;         // whether it is used again
+    std::uint64_t distance{};  // uses until then
+    std::uint64_t cost{};      // cost of replacing it
+    // Returns whether it is evicted before the other one.
     bool before(const Candidate& other) const {
       if (!other.chunk.valid()) return true;
       if (again != other.again) return !again;

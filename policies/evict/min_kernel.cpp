@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MIN over kernels: what is used by the kernel furthest away gives way, what the present one uses comes last.
+// MIN over kernels evicts the memory of the kernel furthest away first, and that of the present kernel last.
 #include "policies/evict/furthest_next_use.h"
 #include "sim/policy/registry.h"
 

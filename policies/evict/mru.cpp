@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Most recently used: the best that can be done without bypassing when more than fits is read over and over.
+// Most recently used: without bypassing the best policy for reading more than fits over and over.
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/registry.h"
 

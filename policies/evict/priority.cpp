@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of less important processes goes first.
+// Evicts memory of less important processes first.
 #include <algorithm>
 
 #include "policies/evict/process_lists.h"

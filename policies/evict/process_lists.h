@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's order of chunks, kept by process: for evictors that choose whose memory goes.
+// The driver's order of chunks, kept by process, for evictors that choose between processes.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace uvmsim::policy {
 
-// Unused and discarded chunks go first, as in the driver; the others are on a list of their process, least recently
-// migrated first.
+// Unused and discarded chunks are evicted first, as in the driver; the others are on a list of their process, least
+// recently migrated first.
 class ProcessLists {
  public:
   static constexpr std::uint32_t kMostProcesses = 16;
@@ -21,7 +21,7 @@ class ProcessLists {
   ProcessLists(const char* policy, std::uint32_t chunk_count)
       : policy_(policy), lists_(chunk_count, kFirst + kMostProcesses), process_(chunk_count), migrated_(chunk_count) {}
 
-  // A parameter per process, by its place among the programs.
+  // Declares one parameter per process, by its place among the programs.
   static ParameterTable parameters(ParameterRange<std::int64_t> range, const std::string& doc) {
     ParameterTable table;
     for (std::uint32_t i = 0; i < kMostProcesses; ++i) {
@@ -53,12 +53,12 @@ class ProcessLists {
   void released(ChunkId chunk) { lists_.remove(chunk); }
 
   std::uint32_t chunks_of(std::uint32_t process) const { return lists_.size(kFirst + process); }
-  // Of those whose contents are not needed.
+  // Returns a chunk whose contents are not needed.
   ChunkId empty_victim(const EvictionQueries& queries) const {
     const ChunkId unused = lists_.first_evictable(kUnused, queries);
     return unused.valid() ? unused : lists_.first_evictable(kDiscarded, queries);
   }
-  // The least recently migrated one of the processes for which may_lose(process) holds.
+  // Returns the least recently migrated chunk of the processes for which may_lose(process) holds.
   template <class MayLose>
   ChunkId oldest(const EvictionQueries& queries, MayLose&& may_lose) const {
     ChunkId oldest;
@@ -70,7 +70,7 @@ class ProcessLists {
     return oldest;
   }
 
-  // One process has nothing to choose from; the order across several is by numbers that only grow.
+  // With one process the lists determine everything; with several, the order depends on ever-growing numbers.
   void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
     for (std::uint32_t process = 1; process < kMostProcesses; ++process) {
       if (!lists_.empty(kFirst + process)) return digest.refuse();
@@ -83,11 +83,11 @@ class ProcessLists {
   const char* policy_;
   ChunkLists lists_;
   std::vector<std::uint32_t> process_;   // by chunk
-  std::vector<std::uint64_t> migrated_;  // by chunk: when, by clock_
+  std::vector<std::uint64_t> migrated_;  // by chunk: the time by clock_
   std::uint64_t clock_ = 0;
 };
 
-// What evictors over these lists have in common.
+// The common base of the evictors over these lists.
 class ProcessEvictor : public Evictor {
  public:
   void on_allocated(ChunkId chunk, ContentIndex) final { lists_.allocated(chunk); }

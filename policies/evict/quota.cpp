@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A share of the memory that no other process takes away.
+// Guarantees each process a share of the memory that no other process evicts.
 #include <algorithm>
 #include <numeric>
 
@@ -29,7 +29,7 @@ class Quota final : public ProcessEvictor {
         chunk_count_(context.chunk_count) {}
 
  private:
-  // Where all are within their quotas, the process that needs memory takes its own.
+  // If all processes are within their quotas, the process that needs memory evicts its own.
   ChunkId choose(const EvictionQueries& queries) override {
     const ChunkId victim = lists_.oldest(queries, [&](std::uint32_t process) {
       return lists_.chunks_of(process) * whole_ > quotas_[process] * chunk_count_;
@@ -41,7 +41,7 @@ class Quota final : public ProcessEvictor {
   }
 
   const std::vector<std::int64_t> quotas_;  // by process
-  const std::int64_t whole_;                // what the quotas are shares of
+  const std::int64_t whole_;                // the sum that the quotas are shares of
   const std::int64_t chunk_count_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A victim drawn at random: knows nothing, and beats LRU where more than fits is read over and over.
+// Evicts a random chunk. It needs no information, and beats LRU where more than fits is read over and over.
 #include <vector>
 
 #include "sim/policy/cache_policy.h"
@@ -35,7 +35,7 @@ class RandomVictim final : public CachePolicy {
   }
   ChunkId replace(const EvictionQueries& queries) override {
     const std::size_t drawn = cached_.empty() ? 0 : random_.below(cached_.size());
-    for (std::size_t i = 0; i < cached_.size(); ++i) {  // past pinned ones
+    for (std::size_t i = 0; i < cached_.size(); ++i) {  // skips pinned chunks
       const ChunkId chunk = cached_[(drawn + i) % cached_.size()];
       if (queries.evictable(chunk)) {
         remove(chunk);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LRU that spares its oldest chunks: of a cyclic scan that does not fit, a part stays.
+// LRU that spares its oldest chunks, so that a part of a cyclic scan which does not fit stays.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/registry.h"
 
@@ -29,7 +29,7 @@ class ReservedLru final : public CachePolicy {
   }
 
  private:
-  // One LRU order cut in two: what is reserved, then the rest.
+  // One LRU order cut in two: the reserved chunks, then the rest.
   enum List : std::uint32_t { kReserved, kRest, kListCount };
 
   void insert(ChunkId chunk) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// S3-FIFO: a small queue that most new chunks leave again soon, a main queue with second chances, a queue of ghosts.
+// S3-FIFO: a small queue that most new chunks leave soon, a main queue with second chances, and a queue of ghosts.
 #include <algorithm>
 #include <vector>
 
@@ -55,7 +55,7 @@ class S3Fifo final : public CachePolicy {
     if (queues_.size(kMain) <= main_length_) victim = leave_small(queries);
     if (!victim.valid()) victim = leave_main(queries);
     if (!victim.valid()) victim = leave_small(queries);    // all of the main queue is pinned
-    return victim.valid() ? victim : leave_main(queries);  // all of the small queue went there
+    return victim.valid() ? victim : leave_main(queries);  // the small queue moved all its chunks there
   }
   ChunkId leave_small(const EvictionQueries& queries) {
     for (;;) {
@@ -83,7 +83,7 @@ class S3Fifo final : public CachePolicy {
   ChunkLists queues_;
   std::vector<unsigned> uses_;
   GhostList<> ghosts_;
-  bool came_back_ = false;  // what missed last
+  bool came_back_ = false;  // whether the last missing content was a ghost
 };
 
 }  // namespace

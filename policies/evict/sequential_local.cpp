@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequential-local eviction: 64 KB at a time, from the 2 MB that was not used for longest.
+// Sequential-local eviction: evicts 64 KB at a time from the least recently used 2 MB.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/chunk_groups.h"
 #include "sim/policy/registry.h"

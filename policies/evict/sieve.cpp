@@ -38,7 +38,7 @@ class Sieve final : public CachePolicy {
     queue_.remove(chunk);
   }
   ChunkId replace(const EvictionQueries& queries) override {
-    // In two rounds the hand has cleared and seen again whatever may be evicted.
+    // In two rounds the hand clears and revisits every evictable chunk.
     for (std::uint32_t seen = 0; seen < 2 * queue_.size(0); ++seen) {
       if (!hand_.valid()) hand_ = queue_.front(0);
       const ChunkId chunk = hand_;
@@ -56,7 +56,7 @@ class Sieve final : public CachePolicy {
 
   ChunkLists queue_;  // oldest first
   std::vector<bool> used_;
-  ChunkId hand_;  // invalid: at the oldest
+  ChunkId hand_;  // invalid: at the oldest chunk
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segmented LRU: every hit takes a chunk up one segment, those that fall off a segment's end go down one.
+// Segmented LRU: a hit moves a chunk up one segment; a chunk that falls off a segment's end moves down one.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/registry.h"
 
@@ -30,7 +30,7 @@ class SegmentedLru final : public CachePolicy {
   }
 
  private:
-  // While there is room the lowest segment that has some takes it.
+  // Inserts into the lowest segment with room; when all are full, into the lowest one.
   void insert(ChunkId chunk) override {
     std::uint32_t segment = 0;
     while (segment < count_ && segments_.size(segment) >= size_) ++segment;
@@ -54,7 +54,7 @@ class SegmentedLru final : public CachePolicy {
   }
 
   std::uint32_t count_;
-  std::uint32_t size_;  // of a segment but the lowest
+  std::uint32_t size_;  // of each segment but the lowest
   ChunkLists segments_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tree-based pre-eviction, for the policy of that name and for those that switch to it.
 //
-// The mirror image of the tree prefetcher: after a victim left, every node over it that has pages but less than half of
-// them loses the rest, from the leaves up, each node seeing what the smaller ones lost.
+// It mirrors the tree prefetcher: after an eviction, every node over the victim that has pages but less than half of
+// them loses the rest, from the leaves up; each node takes the losses below it into account.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace uvmsim::policy {
 
-// Chunks are 64 KB. The victim is the one that was not used for longest of the 2 MB that was not used for longest.
+// Chunks are 64 KB. The victim is the least recently used chunk of the least recently used 2 MB.
 class TreeEvictor : public CachePolicy {
  public:
   void on_freed(ContentIndex content) override {
@@ -29,7 +29,7 @@ class TreeEvictor : public CachePolicy {
         chosen_(context.chunk_count, false) {}
 
  private:
-  // Asked per victim: all of its 2 MB goes with it.
+  // Asked per victim: whether all of its 2 MB is evicted with it.
   virtual bool whole_blocks() { return false; }
 
   void insert(ChunkId chunk) override {
@@ -52,7 +52,7 @@ class TreeEvictor : public CachePolicy {
     if (victim.valid()) remove(victim);
     return victim;
   }
-  // What the tree gave up with the last victims.
+  // Evicts what the tree selected with the last victims.
   ChunkId replace_early(const EvictionQueries& queries) override {
     const ChunkId victim = next_chosen(queries);
     if (victim.valid()) remove(victim);
@@ -70,15 +70,15 @@ class TreeEvictor : public CachePolicy {
       const ChunkId chunk = waiting_.back();
       waiting_.pop_back();
       if (chosen_[chunk.value] && queries.evictable(chunk)) return chunk;
-      chosen_[chunk.value] = false;  // freed, used for something else, or in use just now
+      chosen_[chunk.value] = false;  // freed, reused, or currently in use
     }
     return {};
   }
 
-  // Chooses what goes with the victim.
+  // Chooses the chunks to evict with the victim.
   void choose_around(ChunkId victim) {
     const GroupId block = blocks_.group_of(victim);
-    // A tail of an allocation has a tree of its own size. How long it is shows in what was ever there.
+    // The tail of an allocation has a smaller tree, whose size follows from the leaves that ever existed.
     const unsigned leaves = std::bit_ceil(leaves_[blocks_.number(block)]);
     std::uint64_t valid = 0;  // bit per leaf
     for (unsigned leaf = 0; leaf < blocks_.group_size(); ++leaf) {
@@ -93,7 +93,7 @@ class TreeEvictor : public CachePolicy {
         if (2 * count < size) kept &= ~node;
       }
     }
-    // Last leaf first: they are taken from the back.
+    // In reverse, because chunks are taken from the back.
     for (unsigned leaf = blocks_.group_size(); leaf-- > 0;) {
       if (((valid & ~kept) >> leaf & 1) != 0) {
         const ChunkId chunk = blocks_.member(block, leaf);
@@ -105,8 +105,8 @@ class TreeEvictor : public CachePolicy {
 
   ChunkGroups blocks_;
   std::vector<bool> chosen_;
-  std::vector<ChunkId> waiting_;                        // chosen, the next one last
-  std::unordered_map<std::uint64_t, unsigned> leaves_;  // by block: one past the last leaf that was ever there
+  std::vector<ChunkId> waiting_;                        // chosen chunks in reverse order
+  std::unordered_map<std::uint64_t, unsigned> leaves_;  // by block: one past the last leaf that ever existed
 };
 
 }  // namespace uvmsim::policy

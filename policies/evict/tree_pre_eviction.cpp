@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tree-based pre-eviction: with a 64 KB victim goes what little is left around it, in a tree over its 2 MB.
+// Tree-based pre-eviction: when a 64 KB chunk is evicted, every node of the tree over its 2 MB that is then less than
+// half full is evicted too.
 #include "policies/evict/tree_evictor.h"
 #include "sim/policy/registry.h"
 

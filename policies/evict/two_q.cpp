@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2Q: new chunks pass through a queue; only what comes back soon after it left gets into the LRU list.
+// 2Q: new chunks pass through a queue; only those that come back soon after leaving it enter the LRU list.
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/ghost_list.h"
 #include "sim/policy/registry.h"
@@ -57,7 +57,7 @@ class TwoQ final : public CachePolicy {
   std::uint64_t longest_queue_;
   ChunkLists lists_;
   GhostList<> left_;
-  bool came_back_ = false;  // what missed last
+  bool came_back_ = false;  // whether the last missing content was a ghost
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// W-TinyLFU: a small LRU window for the new, a segmented LRU for the rest; a sketch of frequencies decides who gets in.
+// W-TinyLFU: a small LRU window for new chunks and a segmented LRU for the rest; a sketch of frequencies decides
+// admission.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,7 +13,7 @@
 namespace uvmsim::policy {
 namespace {
 
-// How often a content was accessed of late, approximately: a count-min sketch of four rows with counters up to 15.
+// The approximate number of recent accesses to a content: a count-min sketch of four rows with counters up to 15.
 class FrequencySketch {
  public:
   // All counts are halved after `period` accesses.
@@ -78,7 +79,7 @@ class WindowTinyLfu final : public CachePolicy {
   enum List : std::uint32_t { kWindow, kProbation, kProtected, kListCount };
 
   void miss(ContentIndex content) override { sketch_.count(content); }
-  // While there is room, what the window cannot hold goes to the main part without a contest.
+  // While there is room, chunks from the window enter the main part without a contest.
   void insert(ChunkId chunk) override {
     lists_.move_to_back(kWindow, chunk);
     if (lists_.size(kWindow) > window_length_) lists_.move_to_back(kProbation, lists_.front(kWindow));
@@ -90,7 +91,8 @@ class WindowTinyLfu final : public CachePolicy {
   }
   void remove(ChunkId chunk) override { lists_.remove(chunk); }
 
-  // The incoming content will take a place in the window; if that is full, its oldest must win one in the main part.
+  // The incoming content takes a place in the window; if the window is full, its oldest chunk must win one in the main
+  // part.
   ChunkId replace(const EvictionQueries& queries) override {
     const ChunkId candidate =
         lists_.size(kWindow) >= window_length_ ? lists_.first_evictable(kWindow, queries) : ChunkId{};

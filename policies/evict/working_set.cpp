@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory goes where its process computes last.
+// Evicts memory of the process whose next turn is furthest away.
 #include <algorithm>
 
 #include "policies/evict/process_lists.h"
@@ -29,7 +29,7 @@ class WorkingSet final : public ProcessEvictor {
   bool has_turn(std::uint32_t process) const {
     return std::find(turns_.begin(), turns_.end(), process) != turns_.end();
   }
-  // Without turns it is the driver's own order over all.
+  // Without turns this is the driver's own order over all chunks.
   ChunkId choose(const EvictionQueries& queries) override {
     ChunkId victim = lists_.oldest(queries, [&](std::uint32_t process) { return !has_turn(process); });
     for (auto last = turns_.rbegin(); last != turns_.rend() && !victim.valid(); ++last) {
@@ -38,7 +38,7 @@ class WorkingSet final : public ProcessEvictor {
     return victim;
   }
 
-  std::vector<std::uint32_t> turns_;  // the process that computes, then the others as their turns come
+  std::vector<std::uint32_t> turns_;  // the computing process, then the others in the order of their turns
 };
 
 }  // namespace

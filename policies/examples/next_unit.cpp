@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An example plug-in: with every faulted page comes the rest of its 64 KB unit and the unit that follows.
+// An example plug-in: fetches with every faulted page the rest of its 64 KB unit and the next unit.
 #include "sim/policy/registry.h"
 
 namespace {

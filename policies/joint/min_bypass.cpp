@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// MIN with bypass: what is used later than everything in memory does not come; it is used where it is.
+// MIN with bypass: content whose next use is later than that of everything in memory is remote-mapped instead of
+// fetched.
 //
-// With memory full, a fault on a content whose next use (after this one) is the furthest of all leaves it on the host,
-// mapped. What rests there is asked for again whenever a kernel that used it is over, and comes once it is used sooner
-// than something in memory. Then it has crossed the link once more than MIN with bypass on a bare stream, which decides
-// before each use.
+// If memory is full, a fault on a content whose next use (after this one) is the furthest of all leaves it on the host,
+// mapped. The policy is asked again about remote-mapped content whenever a kernel that used it ends, and fetches it
+// once its next use is sooner than that of something in memory. By then it has crossed the link once more than under
+// MIN with bypass on a bare reference stream, which decides before each use.
 #include <unordered_set>
 
 #include "policies/evict/furthest_next_use.h"
@@ -63,12 +64,12 @@ class MinWithBypass final : public FurthestNextUse, public Migrator {
     FurthestNextUse::remove(chunk);
     here_.erase(content_of(chunk).value);
   }
-  // Of what does not lie in memory yet, not even in part.
+  // Returns whether the content, no part of which is in memory, has the furthest next use.
   bool is_last_of_all(ContentIndex content) {
     return full() && !here_.contains(content.value) &&
            by_next_use_.use_after_this(content) > by_next_use_.furthest_use();
   }
-  // Calls f(content, its pages of the block) for each that holds one of `pages`.
+  // Calls f(content, its pages of the block) for each content that holds one of `pages`.
   template <class F>
   void for_each_content(BlockIndex block, const PageMask& pages, F&& f) const {
     for (unsigned first = 0; first < kPagesPerBlock; first += chunk_pages_) {

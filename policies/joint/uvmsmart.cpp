@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// UVMSmart's runtime: sees in what order 64 KB units come, and switches eviction and migration by it.
+// UVMSmart's runtime: observes the order in which 64 KB units arrive, and switches eviction and migration accordingly.
 //
-// Per kernel the units that came of an allocation are linear (ascending) or random; an allocation of which a unit came
-// again has reuse. At each eviction: some allocation is random, now or in an earlier kernel: tree-based pre-eviction,
-// and migration waits for accesses once memory is full; else some allocation with reuse: tree-based pre-eviction; else
-// the 2 MB that was not used for longest. The prefetcher is UVMSmart's throughout: `tree:cascade=true`.
+// Per kernel, the arriving units of an allocation are linear (ascending) or random; an allocation with a repeated unit
+// has reuse. At each eviction: if some allocation is random, now or in an earlier kernel, tree-based pre-eviction, with
+// delayed migration once memory is full; else, if some allocation has reuse, tree-based pre-eviction; else eviction of
+// the least recently used 2 MB. The prefetcher is UVMSmart's throughout: `tree:cascade=true`.
 #include <map>
 
 #include "policies/evict/tree_evictor.h"
@@ -48,7 +48,7 @@ class UvmSmart final : public TreeEvictor, public Migrator {
       const PageMask coming = pages & unit_mask(unit), here = units.here & unit_mask(unit);
       if (coming.empty()) continue;
       units.here |= coming;
-      if (!here.empty() && !here.intersects(coming)) continue;  // more of a unit that comes in parts
+      if (!here.empty() && !here.intersects(coming)) continue;  // another part of a unit that arrives in parts
       const std::uint32_t bit = std::uint32_t{1} << unit;
       came(block, unit, (units.seen & bit) != 0);
       units.seen |= bit;
@@ -58,7 +58,7 @@ class UvmSmart final : public TreeEvictor, public Migrator {
   void on_freed(BlockIndex block) override {
     units_.forget(block);
     range_.forget(block);
-    allocations_.erase(block.value);  // where it is the first block of one
+    allocations_.erase(block.value);  // if it is the first block of an allocation
     delayed_.on_freed(block);
   }
 
@@ -68,11 +68,11 @@ class UvmSmart final : public TreeEvictor, public Migrator {
 
  private:
   struct Units {
-    PageMask here;           // what came and was not evicted
-    std::uint32_t seen = 0;  // a bit per unit that ever came
+    PageMask here;           // pages that came and were not evicted
+    std::uint32_t seen = 0;  // a bit per unit that has ever come
   };
   struct Allocation {
-    std::uint64_t kernel = 0, last = 0;  // the last unit that came, and during which kernel
+    std::uint64_t kernel = 0, last = 0;  // the last unit that came, and its kernel
     bool random = false, reuse = false;
   };
 
@@ -85,7 +85,7 @@ class UvmSmart final : public TreeEvictor, public Migrator {
     allocation.kernel = kernel_;
     allocation.last = place;
   }
-  // A victim is wanted: looks at all allocations.
+  // Called when a victim is wanted: looks at all allocations.
   bool whole_blocks() override {
     bool reuse = false;
     random_ = false;
@@ -98,7 +98,7 @@ class UvmSmart final : public TreeEvictor, public Migrator {
 
   DelayedMigrator delayed_;
   BlockMap<Units> units_;
-  BlockMap<std::uint64_t> range_;                    // the first block of its allocation + 1; 0: not known
+  BlockMap<std::uint64_t> range_;                    // 1 + the first block of its allocation; 0: unknown
   std::map<std::uint64_t, Allocation> allocations_;  // by first block
   std::uint64_t kernel_ = 1;
   bool random_ = false;  // at the last eviction

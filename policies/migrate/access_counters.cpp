@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's access counters: what was evicted stays mapped on the host, and comes back once it is used enough there.
+// The driver's access counters: evicted memory stays remote-mapped on the host, and returns once it is used enough
+// there.
 #include <algorithm>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delayed migration: a 64 KB unit migrates when it is read remotely often enough, or written.
+// Delayed migration: a 64 KB unit migrates once it is read remotely often enough, or when it is written.
 #include <string>
 
 #include "policies/migrate/delayed_migrator.h"

@@ -11,16 +11,16 @@
 
 namespace uvmsim::policy {
 
-// A 64 KB unit migrates when it was accessed remotely as often as its threshold says, or is written.
+// A 64 KB unit migrates once its remote accesses reach its threshold, or when it is written.
 class DelayedMigrator : public Migrator {
  public:
-  // A fixed threshold; one that holds after the first eviction; one that grows with use and round trips.
+  // A fixed threshold; a threshold that holds after the first eviction; one that grows with use and round trips.
   enum class Mode : std::uint8_t { kAlways, kOversubscribed, kAdaptive };
 
   DelayedMigrator(Mode mode, std::uint64_t threshold, std::uint64_t penalty)
       : mode_(mode), threshold_(threshold), penalty_(penalty) {}
 
-  // A fault is an access per page. What is written comes; what is read comes with its unit's threshold.
+  // A fault counts as an access per page. Written pages migrate; read pages migrate at their unit's threshold.
   RestingPages rest(const FaultedPages& faulted) override {
     RestingPages answer;
     Units& units = units_[faulted.block];
@@ -56,7 +56,7 @@ class DelayedMigrator : public Migrator {
       if (units[unit].round_trips == kMostRoundTrips) halve();
       ++units[unit].round_trips;
     }
-    return false;  // the next access faults, and is asked for again
+    return false;  // the next access faults, and the policy is asked again
   }
   void on_freed(BlockIndex block) override { units_.forget(block); }
 
@@ -71,10 +71,10 @@ class DelayedMigrator : public Migrator {
   }
 
  private:
-  // As wide as the hardware's word in the paper: 27 and 6 bits.
+  // The widths of the hardware's word in the paper: 27 and 6 bits.
   static constexpr std::uint32_t kMostAccesses = (1u << 27) - 1, kMostRoundTrips = 63;
   struct Unit {
-    std::uint32_t accesses = 0;  // remote ones, since the memory was allocated
+    std::uint32_t accesses = 0;  // remote accesses since the memory was allocated
     std::uint32_t round_trips = 0;
   };
   using Units = std::array<Unit, kBigPagesPerBlock>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver does: every page that a GPU faults on comes to it.
+// The driver's behaviour: every page that a GPU faults on migrates to it.
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -16,7 +16,7 @@ class FirstTouch final : public Migrator {
   explicit FirstTouch(const PolicyContext&) {}
 
   RestingPages rest(const FaultedPages&) override { return {}; }
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GMEM's choice of where a device uses a 2 MB page: it comes with the fault, is used on the host, or comes when it is
-// used there often enough. GMEM itself only migrates; its documents promise the rest, so that the counters are ours.
+// GMEM's choices for a 2 MB page: it migrates on the fault, is used on the host, or migrates once it is used there
+// often enough. GMEM itself only migrates; its documents announce the rest, so that the counters are this project's.
 #include <algorithm>
 #include <string>
 
@@ -27,7 +27,7 @@ class GmemPlacement final : public Migrator {
       : placement_(context.parameters.choice("placement")),
         threshold_(static_cast<std::uint64_t>(context.parameters.integer("threshold"))) {}
 
-  // Whole pages, so that one fault maps all of it. By the counters, what holds nothing yet begins on the GPU.
+  // Answers whole blocks, so that one fault maps all of it. With counters, unpopulated memory begins on the GPU.
   RestingPages rest(const FaultedPages& faulted) override {
     if (placement_ == "remote") return {PageMask::all(), PageMask::all()};
     if (placement_ == "migrate") return {};
@@ -54,7 +54,7 @@ class GmemPlacement final : public Migrator {
  private:
   std::string placement_;
   std::uint64_t threshold_;
-  BlockMap<std::uint64_t> used_;  // on the host since it was last on the GPU
+  BlockMap<std::uint64_t> used_;  // accesses on the host since it was last on the GPU
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zero copy: nothing ever comes, as with memory that the program allocated on the host and pinned there.
+// Zero copy: nothing ever migrates, as with memory that the program allocated and pinned on the host.
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -15,9 +15,9 @@ class HostPinned final : public Migrator {
 
   explicit HostPinned(const PolicyContext&) {}
 
-  // The whole block at once: pinned memory raises no faults.
+  // Maps the whole block at once, because pinned memory raises no faults.
   RestingPages rest(const FaultedPages&) override { return {PageMask::all(), PageMask::all()}; }
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 namespace uvmsim::policy {
 
-// Fetches as early as it can: whenever the link is idle the missing block that is used soonest comes, in place of the
-// one that is used last, unless that one is used before it.
+// Fetches as early as possible: whenever the link is idle it fetches the missing block that is used soonest, in place
+// of the one that is used last, unless that one is used before it.
 class Aggressive final : public OraclePlanner {
  public:
   static PolicyInfo info() {

@@ -8,8 +8,8 @@
 
 namespace uvmsim::policy {
 
-// The swapping half of Capuchin. What it would compute again cannot be here, for a trace's kernels are given: that is
-// left to page faults. Ours: the whole program is known, where Capuchin watches the first iteration.
+// The swapping half of Capuchin. Its recomputation is not modelled, because a trace's kernels are fixed: page faults
+// take its place. In this project the whole program is known, whereas Capuchin watches the first iteration.
 class CapuchinLike final : public SwapPlanner {
  public:
   static PolicyInfo info() {
@@ -45,7 +45,7 @@ class CapuchinLike final : public SwapPlanner {
       memory_[idle.region].due = idle.to;
     }
   }
-  // What was to come back for this kernel is late.
+  // A fault means that a swap for this kernel was late.
   void on_faulted(BlockIndex block, const PageMask&) override {
     const auto region = region_of_.find(block.value);
     if (region == region_of_.end()) return;
@@ -64,7 +64,7 @@ class CapuchinLike final : public SwapPlanner {
     return static_cast<double>(future_.link_latency.value) + static_cast<double>(program_.regions[region].bytes()) *
                                                                  1000 / static_cast<double>(future_.dtoh_bytes_per_us);
   }
-  // Idle times by time to spare, until everything fits.
+  // Chooses idle times by their spare time, until everything fits.
   void choose(std::uint64_t capacity, bool hidden_only) {
     std::vector<std::pair<double, std::size_t>> free_time;  // of idle times
     for (std::size_t i = 0; i < program_.idle.size(); ++i) {
@@ -85,7 +85,7 @@ class CapuchinLike final : public SwapPlanner {
       for (const BlockIndex b : program_.regions[idle.region].blocks) region_of_[b.value] = idle.region;
     }
   }
-  // The kernel at whose begin the transfer starts.
+  // Returns the kernel at whose begin the transfer starts.
   KernelNumber trigger(const Idle& idle) const {
     const auto lead = Nanoseconds(static_cast<std::int64_t>(memory_[idle.region].lead * in_ns(idle.region)));
     const auto first = program_.begins.begin() + static_cast<std::ptrdiff_t>(idle.from + 1);
@@ -98,12 +98,12 @@ class CapuchinLike final : public SwapPlanner {
   const KernelFuture& future_;
   static constexpr KernelNumber kNone = ~KernelNumber{0};
   struct Memory {
-    double lead = 1;           // before its use, in transfers
-    KernelNumber due = kNone;  // the kernel for which it comes back
+    double lead = 1;           // head start of the transfer, in transfer times
+    KernelNumber due = kNone;  // the kernel that needs it back
   };
   std::vector<Memory> memory_;                                // by region
   std::vector<std::vector<Idle>> swaps_;                      // by the kernel after which they begin
-  std::unordered_map<std::uint64_t, std::size_t> region_of_;  // by block, of what is swapped
+  std::unordered_map<std::uint64_t, std::size_t> region_of_;  // by block, for swapped blocks
   KernelNumber running_ = 0;
 };
 

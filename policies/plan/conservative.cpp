@@ -5,8 +5,8 @@
 
 namespace uvmsim::policy {
 
-// Exactly the replacements of MIN, so the fewest fetches, each as early as it does no harm: as soon as what gives way
-// has been used for the last time before it. What a fault brought is skipped.
+// Makes exactly the replacements of MIN, and so the fewest fetches, each as early as it does no harm: as soon as the
+// evicted block has had its last use before the fetched one. Blocks that a fault brought are skipped.
 class Conservative final : public Planner {
  public:
   static PolicyInfo info() {
@@ -38,7 +38,7 @@ class Conservative final : public Planner {
     for (; in_ < out_; ++in_) {
       const Exchange& exchange = exchanges_[in_];
       const PageMask missing = queries.missing(exchange.in);
-      if (missing.empty() || exchange.needed < oracle_.position()) continue;  // it is there, or it is too late
+      if (missing.empty() || exchange.needed < oracle_.position()) continue;  // present, or too late
       if (queries.free_chunks() == 0) return {};
       return {PlanCommand::Kind::kPrefetch, exchange.in, missing};
     }
@@ -50,7 +50,7 @@ class Conservative final : public Planner {
   std::size_t ahead_;
   Oracle oracle_;
   std::vector<Exchange> exchanges_;
-  std::size_t out_ = 0, in_ = 0;  // the next to give way, the next to come
+  std::size_t out_ = 0, in_ = 0;  // the next block to evict, and to fetch
 };
 
 UVMSIM_POLICY(conservative, Conservative);

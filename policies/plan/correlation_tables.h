@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeepUM's two correlation tables: which kernel follows, and which blocks a kernel faults on, one after another.
+// DeepUM's two correlation tables: which kernel follows which, and which blocks a kernel faults on in which order.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace uvmsim::policy {
 
 using ExecutionId = std::uint32_t;
 
-// The execution that came next, given the present one and the three before it.
+// Predicts the next execution from the present one and the three before it.
 class ExecutionTable {
  public:
   using History = std::array<ExecutionId, 4>;  // the present one last
@@ -34,7 +34,7 @@ class ExecutionTable {
     if (same != records.end()) records.erase(same);
     records.push_back({history, next});
   }
-  // By the whole history, else as it was last time after the present one.
+  // Predicts by the whole history, else by the last successor of the present execution.
   std::optional<ExecutionId> predict(const History& history) const {
     const auto found = records_.find(history.back());
     if (found == records_.end()) return std::nullopt;
@@ -52,7 +52,8 @@ class ExecutionTable {
   std::unordered_map<ExecutionId, std::vector<Record>> records_;  // by the present one; the latest record last
 };
 
-// The blocks of one execution: each with those that faulted next after it. Set-associative, of `rows` blocks.
+// The blocks of one execution, each with the blocks that faulted next after it. The table is set-associative, of `rows`
+// blocks.
 class BlockTable {
  public:
   struct Shape {
@@ -60,10 +61,10 @@ class BlockTable {
   };
   explicit BlockTable(const Shape& shape) : shape_(shape) {}
 
-  // The execution begins anew.
+  // Called when the execution begins anew.
   void restart() { last_.reset(); }
-  // It faults on the block. A block that is known keeps its place: those that are prefetched in time fault no more, and
-  // what is left of the order would tear the chain apart.
+  // Records a fault on the block. A known block keeps its place: blocks that are prefetched in time fault no more, and
+  // the remaining faults would tear the chain apart.
   void record(BlockIndex block) {
     if (Row* known = find(block)) {
       known->used = ++clock_;
@@ -80,7 +81,7 @@ class BlockTable {
   std::optional<BlockIndex> start() const { return start_; }
   std::optional<BlockIndex> end() const { return end_; }
 
-  // All blocks reachable from one, breadth first, itself first; from the start by default. Each once.
+  // Returns all blocks reachable from one, breadth first, each once, beginning with itself; by default from the start.
   std::vector<BlockIndex> chain() const { return start_ ? chain(*start_) : std::vector<BlockIndex>{}; }
   std::vector<BlockIndex> chain(BlockIndex from) const {
     std::vector<BlockIndex> blocks{from};
@@ -124,7 +125,7 @@ class BlockTable {
   }
   void add_successor(BlockIndex block, BlockIndex next) {
     Row* row = find(block);
-    if (row == nullptr) return;  // lost to another block
+    if (row == nullptr) return;  // displaced by another block
     row->successors.insert(row->successors.begin(), next);
     if (row->successors.size() > shape_.successors) row->successors.pop_back();
   }

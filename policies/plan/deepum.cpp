@@ -9,7 +9,7 @@
 namespace uvmsim::policy {
 namespace {
 
-// What identifies an execution: the kernel's name and arguments.
+// Returns the identity of an execution: the hash of the kernel's name and arguments.
 std::uint64_t hash_of(const KernelLaunch& kernel) {
   std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a, 64 bit
   const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3u; };
@@ -22,9 +22,9 @@ std::uint64_t hash_of(const KernelLaunch& kernel) {
 
 }  // namespace
 
-// DeepUM learns which kernel follows which and on which blocks each faults, and walks these tables ahead of the running
-// kernel. The walk begins with the kernel, not with its first fault, and goes on from every fault on a block that it
-// did not expect.
+// DeepUM learns which kernel follows which and which blocks each faults on, and walks these tables ahead of the running
+// kernel. The walk begins with the kernel, not with its first fault, and restarts at every fault on an unexpected
+// block.
 class DeepUm final : public Planner {
  public:
   static PolicyInfo info() {
@@ -107,8 +107,8 @@ class DeepUm final : public Planner {
   std::vector<BlockTable> blocks_of_;                   // by execution
   ExecutionTable executions_;
   bool running_ = false;
-  ExecutionTable::History history_{};    // that ran, the running one last
-  ExecutionTable::History ahead_end_{};  // that are expected, the farthest one last
+  ExecutionTable::History history_{};    // executed kernels, the running one last
+  ExecutionTable::History ahead_end_{};  // expected kernels, the farthest one last
   std::deque<ExecutionId> expected_;     // the kernels of ahead_
 };
 

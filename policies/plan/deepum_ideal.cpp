@@ -9,7 +9,7 @@
 
 namespace uvmsim::policy {
 
-// Perfect prediction as far as the host has launched: the program runs ahead of the GPU, so that the next kernels and
+// Predicts perfectly as far as the host has launched: the host runs ahead of the GPU, so that the next kernels and
 // their memory are known, except where the host waits.
 class DeepUmIdeal final : public Planner {
  public:
@@ -30,7 +30,7 @@ class DeepUmIdeal final : public Planner {
                 static_cast<std::uint32_t>(context.parameters.integer("reserve_chunks"))}) {}
 
   void on_launched(const KernelLaunch& kernel) override { launched_.push_back(blocks_of(kernel)); }
-  // Kernels of several streams begin and end in any order: each is expected until it is over and another begins.
+  // Kernels of several streams begin and end in any order: each is expected until it has ended and another begins.
   void on_begin(const KernelLaunch& kernel) override {
     for (const std::uint64_t number : over_) remove(number);
     over_.clear();
@@ -65,7 +65,7 @@ class DeepUmIdeal final : public Planner {
   std::size_t degree_;
   Lookahead ahead_;
   std::deque<std::uint64_t> expected_;            // numbers of the kernels of ahead_, ascending
-  std::vector<std::uint64_t> over_;               // those of them that ended
+  std::vector<std::uint64_t> over_;               // those that have ended
   std::uint64_t next_ = 0;                        // number of the first kernel of launched_
   std::deque<std::vector<BlockIndex>> launched_;  // beyond those in ahead_
 };

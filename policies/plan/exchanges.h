@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replacements of Belady's MIN over the kernels of a program, for memory of so many chunks: the fewest fetches.
+// The replacements of Belady's MIN over the kernels of a program, for a given number of chunks: the fewest fetches.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct Exchange {
   std::uint64_t needed = 0;  // by this kernel
   bool replaces = false;     // false: there was room
   BlockIndex out;
-  std::uint64_t free_after = 0;  // so many kernels are over: then `out` is not used before `in`
+  std::uint64_t free_after = 0;  // when this many kernels have ended, `out` is not used before `in`
 };
 
-// `kernels`: the blocks of each, each once. The uses of one kernel are simultaneous: none of its blocks gives way to
-// another of them, unless it needs more than there is.
+// `kernels` holds the blocks of each kernel, each once. The uses of one kernel are simultaneous: none of its blocks is
+// evicted for another of them, unless the kernel needs more memory than there is.
 inline std::vector<Exchange> min_exchanges(const std::vector<std::vector<BlockIndex>>& kernels, std::uint64_t chunks) {
   constexpr std::uint64_t kNever = ~std::uint64_t{0};
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> uses;  // by block, the latest first
@@ -36,7 +36,7 @@ inline std::vector<Exchange> min_exchanges(const std::vector<std::vector<BlockIn
   std::set<std::pair<std::uint64_t, std::uint64_t>> by_next;  // next use, block
   std::vector<Exchange> exchanges;
   for (std::uint64_t k = 0; k < kernels.size(); ++k) {
-    // While the kernel runs, all that it uses is used now.
+    // While the kernel runs, all its blocks count as in use.
     for (const BlockIndex b : kernels[k]) {
       if (const auto here = held.find(b.value); here != held.end()) here->second.after = k + 1;
     }
@@ -59,7 +59,7 @@ inline std::vector<Exchange> min_exchanges(const std::vector<std::vector<BlockIn
       std::vector<std::uint64_t>& rest = uses[b.value];
       rest.pop_back();
       const auto here = held.find(b.value);
-      if (here == held.end()) continue;  // of a kernel that is larger than memory
+      if (here == held.end()) continue;  // the kernel is larger than memory
       by_next.erase({here->second.next, b.value});
       here->second.next = rest.empty() ? kNever : rest.back();
       by_next.insert({here->second.next, b.value});

@@ -5,7 +5,7 @@
 
 namespace uvmsim::policy {
 
-// All is planned before the program runs; what the plan misses comes by page faults.
+// Plans everything before the program runs; memory that the plan misses comes by page faults.
 class G10 final : public SwapPlanner {
  public:
   static PolicyInfo info() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// G10's choice of what leaves GPU memory when, and when it comes back (src/analysis.cc of its artifact, by its
+// G10's choice of which memory leaves the GPU when, and when it returns (src/analysis.cc of its artifact, by its
 // published description): greedily the idle time that relieves memory most, as far as the link can carry it.
 #pragma once
 
@@ -18,13 +18,13 @@ struct G10Machine {
   std::uint64_t target_bytes = 0;  // of GPU memory, for each kernel
   std::uint64_t out_bytes_per_us = 1, in_bytes_per_us = 1;
   Nanoseconds latency{};  // of a transfer
-  double slack = 0.5;     // an idle time must be this many transfers longer than both of its own
+  double slack = 0.5;     // an idle time must be this many transfers longer than its own two
 };
 
 struct Swap {
   Idle idle;
   KernelNumber out_end = 0;   // leaves from the end of idle.from on, until this kernel at the latest
-  KernelNumber in_begin = 0;  // comes back from the begin of this kernel on
+  KernelNumber in_begin = 0;  // returns from the begin of this kernel on
 };
 
 struct G10Schedule {
@@ -99,8 +99,8 @@ class G10Planner {
   std::uint64_t out_room(KernelNumber k) const { return room(k, machine_.out_bytes_per_us, schedule_.out_bytes[k]); }
   std::uint64_t in_room(KernelNumber k) const { return room(k, machine_.in_bytes_per_us, schedule_.in_bytes[k]); }
 
-  // The first kernel at whose end so much of it has left, filling the links from the begin of the idle time; the last
-  // one at whose begin so much must still come. Nothing: it does not fit.
+  // left_by(): the first kernel at whose end `size` bytes have left, filling the links from the begin of the idle time.
+  // comes_from(): the last kernel at whose begin `size` bytes must still come. Nothing if it does not fit.
   std::optional<KernelNumber> left_by(const Idle& idle, std::uint64_t size) const {
     for (KernelNumber k = idle.from + 1; k < idle.to; ++k) {
       size -= std::min(size, out_room(k));
@@ -116,7 +116,7 @@ class G10Planner {
     return std::nullopt;
   }
 
-  // By how much memory is relieved where it is over the target, times how long.
+  // Returns the relieved memory above the target, times its duration.
   double area(const Idle& idle) const {
     const auto left = left_by(idle, (bytes(idle) + 1) / 2), comes = comes_from(idle, (bytes(idle) + 1) / 2);
     if (!left || !comes) return 0;
@@ -146,7 +146,7 @@ class G10Planner {
     schedule_.swaps.push_back({idle, *out_end, *in_begin});
   }
 
-  // As long as there is memory for it.
+  // Moves the return earlier as long as memory allows.
   void come_early(Swap& swap) {
     const std::uint64_t size = bytes(swap.idle);
     while (swap.in_begin > swap.out_end + 1 && schedule_.resident[swap.in_begin - 1] + size <= machine_.target_bytes) {

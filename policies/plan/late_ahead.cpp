@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of learned_ahead on a processor beside the driver: it looks at what faulted within a time, decides for all
-// of it at once, and its answer comes late, while faults go on.
+// The model of learned_ahead on a processor beside the driver: it collects faults for a time and decides about all of
+// them at once; its answer comes late, and faults are served meanwhile.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -95,9 +95,9 @@ class LateAhead final : public Planner {
     if (collected_.size() == kMostCollected) return;
     if (std::find(collected_.begin(), collected_.end(), block) == collected_.end()) collected_.push_back(block);
   }
-  using Migration = std::pair<std::uint64_t, std::uint64_t>;  // block, when by clock_
+  using Migration = std::pair<std::uint64_t, std::uint64_t>;  // block, migration time by clock_
 
-  // Least recently migrated, and not among those that are to come.
+  // Returns the least recently migrated block that is not about to be fetched.
   BlockIndex oldest_of(const PlanQueries& queries) {
     const auto is_past = [&](const Migration& migration) {
       const auto found = migrated_.find(migration.first);
@@ -112,7 +112,7 @@ class LateAhead final : public Planner {
     }
     return kNoBlock;
   }
-  // The first command of a decision carries what the decision took.
+  // The first command of a decision carries the decision's latency.
   PlanCommand with_latency(PlanCommand command) {
     command.latency = latency_;
     latency_ = {};
@@ -121,14 +121,15 @@ class LateAhead final : public Planner {
 
   AheadModel model_;
   const Nanoseconds collect_, decide_, per_fault_;
-  std::vector<std::uint64_t> collected_;  // blocks to bring, for the next decision
-  std::uint64_t faults_ = 0;              // that it looks at
+  std::vector<std::uint64_t> collected_;  // blocks to fetch in the next decision
+  std::uint64_t faults_ = 0;              // faults collected for it
   bool collects_ = false;
   Nanoseconds since_{};
-  std::deque<std::uint64_t> answer_;                           // of the last decision, what is left of it
-  Nanoseconds latency_{};                                      // of it, not yet paid
-  std::deque<Migration> order_;                                // ascending in time; some are past
-  std::unordered_map<std::uint64_t, std::uint64_t> migrated_;  // by block here: when last
+  std::deque<std::uint64_t> answer_;  // remaining blocks of the last decision
+  // The last decision's, until the first command carries it.
+  Nanoseconds latency_{};
+  std::deque<Migration> order_;                                // ascending in time; may hold outdated entries
+  std::unordered_map<std::uint64_t, std::uint64_t> migrated_;  // by block on the GPU: the last migration
   std::uint64_t clock_ = 0;
 };
 

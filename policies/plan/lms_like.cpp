@@ -6,8 +6,8 @@
 
 namespace uvmsim::policy {
 
-// Swaps whatever is idle for long enough, whether memory is short or not. Not simulated: which operations wait for
-// which copies (its synchronisation modes), and its tuning. Ours: weights are swapped as activations are.
+// Swaps everything that is idle for long enough, even if memory is not short. Not simulated: which operations wait for
+// which copies (its synchronisation modes), and its tuning. In this project weights are swapped like activations.
 class LmsLike final : public SwapPlanner {
  public:
   static PolicyInfo info() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What planners that look some kernels ahead have in common: the kernels expected next with their blocks, the next
-// block to prefetch for them, and the next one to give way.
+// The common part of planners that look some kernels ahead: the kernels expected next with their blocks, the next block
+// to prefetch for them, and the next one to evict.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace uvmsim::policy {
 class Lookahead {
  public:
   struct Options {
-    bool prefetch = true;              // false: only choose what gives way
-    bool drop_inactive = true;         // blocks that hold nothing go without a copy
-    std::uint32_t reserve_chunks = 0;  // to keep free; 0: evict only when a prefetch needs a chunk
+    bool prefetch = true;              // false: only chooses victims
+    bool drop_inactive = true;         // evicts blocks that hold nothing without a copy
+    std::uint32_t reserve_chunks = 0;  // chunks to keep free; 0: evicts only when a prefetch needs a chunk
   };
   explicit Lookahead(const Options& options) : options_(options) {}
 
-  // Expected kernels, a running one in front. Blocks in the order in which they are to come, each once.
+  // Expected kernels, the running one in front; the blocks of each in the order in which they are fetched, each once.
   std::size_t size() const { return kernels_.size(); }
   void push(std::vector<BlockIndex> blocks) {
     for (const BlockIndex b : blocks) change_users(b, +1);
@@ -44,7 +44,7 @@ class Lookahead {
     while (!kernels_.empty()) pop();
     rewind();
   }
-  // The running kernel needs these as well.
+  // Adds blocks that the running kernel needs too.
   void add_to_front(const std::vector<BlockIndex>& blocks) {
     for (const BlockIndex b : blocks) {
       if (users_of(b) != 0) continue;
@@ -68,8 +68,8 @@ class Lookahead {
     if (block.users != 0) rewind();
   }
 
-  // Keeps the reserve of free chunks, else prefetches in order. `more()` is asked for another kernel when all blocks of
-  // those known are there; false: there is none.
+  // Keeps the reserve of free chunks, else prefetches in order. When all blocks of the known kernels are present it
+  // calls `more()`, which adds another kernel or returns false.
   template <class More>
   PlanCommand next(const PlanQueries& queries, const More& more) {
     if (queries.free_chunks() < options_.reserve_chunks) {
@@ -82,7 +82,7 @@ class Lookahead {
           const BlockIndex b = kernels_[kernel_][block_];
           const PageMask missing = queries.missing(b);
           if (missing.empty()) continue;
-          if (queries.free_chunks() == 0) return victim(queries);  // none: wait until the running kernel is over
+          if (queries.free_chunks() == 0) return victim(queries);  // none: wait until the kernel ends
           ++block_;
           return {PlanCommand::Kind::kPrefetch, b, missing};
         }
@@ -91,7 +91,7 @@ class Lookahead {
     }
   }
 
-  // The block that came longest ago among those that no expected kernel needs.
+  // Returns the longest present block that no expected kernel needs.
   PlanCommand victim(const PlanQueries& queries) const {
     for (const auto& [order, value] : victims_) {
       const BlockIndex b(value);
@@ -105,7 +105,7 @@ class Lookahead {
  private:
   static constexpr std::uint64_t kAway = 0;
   struct Block {
-    std::uint64_t order = kAway;  // of its last migration; kAway: it is not on the GPU
+    std::uint64_t order = kAway;  // order of its last migration; kAway: not on the GPU
     std::uint32_t users = 0;      // expected kernels
   };
 
@@ -135,11 +135,11 @@ class Lookahead {
   std::uint64_t clock_ = kAway;
 };
 
-// The blocks of a kernel's memory, each once. Kernels walk through all their operands at the same time: the first
-// blocks of all come first.
+// Returns the blocks of a kernel's memory, each once. Kernels walk through all their operands at the same time: the
+// first blocks of all operands come first.
 inline std::vector<BlockIndex> blocks_of(const KernelLaunch& kernel) {
   struct Part {
-    std::uint64_t numerator, denominator;  // how far into its operand
+    std::uint64_t numerator, denominator;  // the position within its operand
     BlockIndex block;
   };
   std::vector<Part> parts;

@@ -3,7 +3,7 @@
 
 namespace uvmsim::policy {
 
-// Never built: a run without a plan has no migration thread.
+// Registered but never created: a run without a plan has no migration thread.
 class NoPlan final : public Planner {
  public:
   static PolicyInfo info() {

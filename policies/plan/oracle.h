@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What planners that know the future have in common: when each block is used next, which one to fetch first, which one
-// gives way (MIN: the one used farthest in the future).
+// The common part of planners that know the future: the next use of each block, the next block to fetch, and the next
+// one to evict (MIN: the one used farthest in the future).
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace uvmsim::policy {
 
-// As KernelLaunch::number.
+// The same numbers as KernelLaunch::number.
 using KernelNumber = std::uint64_t;
 inline constexpr KernelNumber kNever = ~KernelNumber{0};
 
@@ -34,12 +34,12 @@ class Oracle {
     }
   }
 
-  // The first kernel that is not over.
+  // The first kernel that has not ended.
   KernelNumber position() const { return position_; }
-  // What each kernel uses, in the order of its walk.
+  // The blocks of each kernel, in the order of its walk.
   const std::vector<std::vector<BlockIndex>>& blocks() const { return blocks_of_; }
-  // From the first kernel on that is not over. Kernels of other streams may run before that one: what they use is
-  // used now.
+  // The next use from the first kernel on that has not ended. Kernels of other streams may run before that one: their
+  // blocks count as used now.
   KernelNumber next_use(BlockIndex b) const {
     if (b.value >= blocks_.size()) return kNever;
     const Block& block = blocks_[b.value];
@@ -76,7 +76,7 @@ class Oracle {
     rewind(next_use(b));
   }
 
-  // The block used soonest among those that are missing, up to a kernel; the same again until skip().
+  // The missing block that is used soonest, up to a kernel; the same one again until skip().
   struct Missing {
     BlockIndex block;
     PageMask pages;
@@ -96,7 +96,7 @@ class Oracle {
   }
   void skip() { ++block_; }
 
-  // Of the blocks that can be evicted the one used last, if that is after `kernel`. What holds nothing is dropped.
+  // Evicts the evictable block used last, if that is after `kernel`; a block that holds nothing is dropped.
   PlanCommand farthest(const PlanQueries& queries, KernelNumber kernel) const {
     for (auto last = here_.rbegin(); last != here_.rend() && last->first > kernel; ++last) {
       const BlockIndex b(last->second);
@@ -110,7 +110,7 @@ class Oracle {
   struct Block {
     std::vector<KernelNumber> uses;  // ascending
     KernelNumber listed = kNever;    // its key in here_
-    std::uint32_t running = 0;       // kernels that use it
+    std::uint32_t running = 0;       // running kernels that use it
     bool here = false;
   };
 

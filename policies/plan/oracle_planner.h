@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The planner that fetches what is used soonest in place of what is used last: within so many kernels of the running
-// one (kernel_lookahead), or the whole program (aggressive).
+// A planner that fetches the block used soonest in place of the one used last: within some kernels of the running one
+// (kernel_lookahead), or over the whole program (aggressive).
 #pragma once
 
 #include "policies/plan/oracle.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What planners that swap by a plan share: the program's idle times, and who carries the swaps out.
+// The common part of planners that swap by a plan: the program's idle times, and the runner that carries out the swaps.
 #pragma once
 
 #include "policies/plan/swap_runner.h"

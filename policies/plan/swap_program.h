@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as planners of swaps see it: memory in regions that are used together, and when each is idle.
+// A program as planners of swaps see it: memory in regions that are used together, and their idle times.
 #pragma once
 
 #include <algorithm>
@@ -14,30 +14,31 @@
 
 namespace uvmsim::policy {
 
-// As KernelLaunch::number.
+// The same numbers as KernelLaunch::number.
 using KernelNumber = std::uint64_t;
 
-// Kernels `from` and `to` use the region, those between them do not.
+// Kernels `from` and `to` use the region; the kernels between them do not.
 struct Idle {
   std::size_t region = 0;
   KernelNumber from = 0, to = 0;
-  bool live = true;  // false: what it held at `from` is freed before `to`
+  bool live = true;  // false: its content at `from` is freed before `to`
 
   std::uint64_t kernels() const { return to - from - 1; }
 };
 
-// Blocks with the same uses: a tensor, or several.
+// Blocks with the same uses: one tensor or several.
 struct Region {
   std::vector<BlockIndex> blocks;
-  KernelNumber first = 0, last = 0;  // use
+  KernelNumber first = 0, last = 0;  // first and last use
   std::uint64_t bytes() const { return blocks.size() * kBlockBytes; }
 };
 
 struct SwapProgram {
   std::vector<Region> regions;
-  std::vector<Idle> idle;           // by region, then in order
-  std::vector<Nanoseconds> begins;  // of each kernel with everything resident, one after another; one more at the end
-  std::vector<std::uint64_t> resident;  // bytes by kernel, if what is live stays
+  std::vector<Idle> idle;  // by region, then in order
+  // Begin of each kernel with everything resident, one after another; with one more entry at the end.
+  std::vector<Nanoseconds> begins;
+  std::vector<std::uint64_t> resident;  // bytes by kernel, if everything live stays
 
   Nanoseconds time(const Idle& idle) const { return begins[idle.to] - begins[idle.from + 1]; }
   std::uint64_t peak() const { return resident.empty() ? 0 : *std::max_element(resident.begin(), resident.end()); }
@@ -46,10 +47,10 @@ struct SwapProgram {
 inline SwapProgram swap_program(const KernelFuture& future) {
   struct Use {
     KernelNumber kernel;
-    bool carries;  // something of it is used again later
+    bool carries;  // whether a part of it is used again later
     auto operator<=>(const Use&) const = default;
   };
-  // For every block its kernels, and up to when what they find in it is used.
+  // The kernels that use a block, and the lives of the objects in it.
   struct Block {
     std::vector<KernelNumber> kernels;
     std::vector<std::pair<KernelNumber, KernelNumber>> lives;  // first and last use of each object

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out swaps: what is to leave when a kernel is over, what is to come when one begins. What the program frees is
-// dropped, and what it allocates is populated while the kernel before its first use runs, as a framework would.
+// Carries out swaps: which regions leave when a kernel ends, and which return when one begins. Memory that the program
+// frees is dropped, and memory that it allocates is populated while the kernel before its first use runs, as a
+// framework would do.
 #pragma once
 
 #include <deque>
@@ -26,9 +27,9 @@ class SwapRunner {
     }
   }
 
-  // The region leaves when kernel `from` is over, if kernel `to`, its next user, has not begun.
+  // Makes the region leave when kernel `from` ends, if kernel `to`, its next user, has not begun.
   void leave(std::size_t region, KernelNumber from, KernelNumber to) { at_end_[from].push_back({region, to}); }
-  // The region comes when kernel `at` begins, for kernel `to`; at once if it has begun.
+  // Makes the region return when kernel `at` begins, for kernel `to`; at once if it has begun.
   void come(std::size_t region, KernelNumber at, KernelNumber to) {
     if (at < begun_) {
       queue(coming_, {region, to});
@@ -57,7 +58,7 @@ class SwapRunner {
     for (; !coming_.empty(); coming_.pop_front()) {
       const auto [block, to] = coming_.front();
       const PageMask missing = queries.missing(block);
-      if (missing.empty() || to + 1 < begun_) continue;  // it is there, or its kernel is over
+      if (missing.empty() || to + 1 < begun_) continue;  // present, or its kernel has ended
       if (queries.free_chunks() == 0) return {};
       coming_.pop_front();
       return {PlanCommand::Kind::kPrefetch, block, missing};
@@ -81,8 +82,8 @@ class SwapRunner {
 
   const SwapProgram& program_;
   std::vector<std::vector<Move>> at_begin_, at_end_;  // by kernel
-  KernelNumber begun_ = 0;                            // kernels
-  Queue leaving_, coming_;                            // each block for its next user
+  KernelNumber begun_ = 0;                            // number of kernels that have begun
+  Queue leaving_, coming_;                            // blocks with their next user
 };
 
 }  // namespace uvmsim::policy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole 2 MB blocks: the first fault on a block brings all of it.
+// Fetches whole 2 MB blocks: the first fault on a block fetches all of it.
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -19,7 +19,7 @@ class AlwaysTwoMegabytes final : public Prefetcher {
     return PageMask::range(block.first_page, block.end_page - block.first_page) - block.thrashing;
   }
 
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 };
 
 }  // namespace

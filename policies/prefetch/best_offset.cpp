@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Best-offset prefetching: the one distance at which recent faults would most often have been foreseen.
+// Best-offset prefetching: uses the one distance that would have predicted the most recent faults.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -10,9 +10,9 @@
 namespace uvmsim::policy {
 namespace {
 
-// Offsets are tried in turn, one per fault: an offset scores when the unit so far before the faulted one was recently
-// asked for, so that prefetching by this offset from there would have been in time. A learning phase ends with a full
-// score or after enough rounds; then the best offset is used until the next phase ends.
+// Offsets are tested in turn, one per fault: an offset scores when the unit at that distance before the faulted one was
+// requested recently, so that a prefetch from there would have been in time. A learning phase ends with a full score or
+// after enough rounds; then the best offset is used until the next phase ends.
 class BestOffset final : public UnitPrefetcher {
  public:
   static PolicyInfo info() {
@@ -47,7 +47,7 @@ class BestOffset final : public UnitPrefetcher {
   bool remembers(Unit unit) { return unit >= 0 && place(unit) == unit; }
 
   void on_fault(Unit unit) override {
-    // Hits are not seen. A fault behind the units that an earlier one brought tells that they were asked for too.
+    // Hits are not visible. A fault just after prefetched units implies that those were used too.
     if (offset_ != 0 && remembers(unit - (degree_ + 1) * offset_)) {
       for (Unit step = 1; step <= degree_; ++step) remember(unit - step * offset_);
     }
@@ -69,7 +69,7 @@ class BestOffset final : public UnitPrefetcher {
     round_ = 0;
   }
 
-  std::vector<Unit> recent_;  // by unit; one displaces the other
+  std::vector<Unit> recent_;  // by unit; colliding units displace each other
   std::int64_t rounds_, score_max_, bad_score_, degree_;
   std::array<std::int64_t, kOffsets.size()> scores_{};
   std::size_t tried_ = 0;  // the offset that the next fault tests

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block-ahead prefetching: the driver's tree within the 2 MB block, and from a block that is dense the blocks behind
-// it.
+// Block-ahead prefetching: the driver's tree within the 2 MB block, and the next blocks after a dense block.
 #include <vector>
 
 #include "sim/policy/density_tree.h"
@@ -9,8 +8,8 @@
 namespace uvmsim::policy {
 namespace {
 
-// Of the published prefetcher only the abstract is public: that dense blocks bring their neighbours. When a block is
-// dense and which neighbours come is this project's.
+// Only the abstract of the published prefetcher is public: dense blocks fetch their neighbours. The definition of dense
+// and the choice of neighbours are this project's.
 class BlockAhead final : public Prefetcher {
  public:
   static PolicyInfo info() {
@@ -39,7 +38,7 @@ class BlockAhead final : public Prefetcher {
   void prefetch_beyond(const FaultedBlock& block, const PrefetchQueries&, std::vector<PageSpan>& spans) override {
     const std::uint64_t first = block.allocation.first.value / kPagesPerBlock;
     const std::uint64_t end = block.allocation.end.value / kPagesPerBlock;
-    // The way in which the allocation is walked through: from the block that faulted before this one.
+    // The direction of the walk through the allocation follows from the block that faulted before this one.
     Walk& walk = last_[static_cast<std::size_t>(first) % kAllocations];
     const std::uint64_t here = block.block.value;
     if (walk.allocation != first) walk = {first, here, false};
@@ -63,7 +62,7 @@ class BlockAhead final : public Prefetcher {
 
   std::uint64_t blocks_;
   unsigned density_, threshold_;
-  bool dense_ = false;  // the block that prefetch() saw last
+  bool dense_ = false;  // whether the last block of prefetch() was dense
   std::vector<Walk> last_;
 };
 

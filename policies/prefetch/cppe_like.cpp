@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// After CPPE's prefetcher: 64 KB at a time, but of units that left with most pages unused only those that were used.
+// After CPPE's prefetcher: fetches 64 KB at a time, but of units that were evicted mostly unused only the used pages.
 //
-// Not CPPE itself: of the paper only the abstract is public. What is followed here is a summary of it (pattern buffer,
-// match, two schemes of deletion); numbers are this project's. Its evictor is `mhpe_like`.
+// This is not CPPE itself: only the abstract of the paper is public. The policy follows a summary of it (pattern
+// buffer, match, two schemes of deletion); numbers are this project's. Its evictor is `mhpe_like`.
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -75,7 +75,7 @@ class CppeLike final : public Prefetcher {
   struct Pattern {
     std::uint64_t unit = ~std::uint64_t{0};
     std::uint16_t pages = 0;
-    bool matched = false;  // a fault was inside it since
+    bool matched = false;  // whether a fault was inside it since
   };
 
   static std::uint64_t unit_of(BlockIndex block, unsigned unit) { return block.value * kBigPagesPerBlock + unit; }
@@ -88,7 +88,7 @@ class CppeLike final : public Prefetcher {
 
   int untouched_;
   bool forget_on_any_;
-  std::vector<Pattern> patterns_;  // by unit; one displaces the other
+  std::vector<Pattern> patterns_;  // by unit; colliding units displace each other
 };
 
 }  // namespace

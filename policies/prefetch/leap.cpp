@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leap: the distance that a majority of recent faults has, followed in a window that grows while it is right.
+// Leap: follows the distance that a majority of recent faults has, in a window that grows while it is right.
 #include <algorithm>
 #include <vector>
 
@@ -9,8 +9,8 @@
 namespace uvmsim::policy {
 namespace {
 
-// Leap sees every page-cache access; a driver sees faults only, so hits on what was prefetched are inferred: a fault
-// behind the window, where the trend goes on, means that all of the window was used.
+// Leap sees every page-cache access, but a driver sees only faults, so that hits on prefetched units are inferred: a
+// fault behind the window, where the trend goes on, means that the whole window was used.
 class Leap final : public UnitPrefetcher {
  public:
   static PolicyInfo info() {
@@ -30,7 +30,7 @@ class Leap final : public UnitPrefetcher {
         max_window_(context.parameters.integer("max_window")) {}
 
  private:
-  // The distance that more than half of the latest `count` have (Boyer and Moore); 0: there is none.
+  // The distance of more than half of the latest `count` faults (Boyer and Moore); 0: none.
   Unit majority(std::size_t count) const {
     Unit candidate = 0;
     std::size_t votes = 0, support = 0;
@@ -42,7 +42,7 @@ class Leap final : public UnitPrefetcher {
     for (std::size_t i = 0; i < count; ++i) support += latest(i) == candidate ? 1 : 0;
     return support * 2 > count ? candidate : 0;
   }
-  // Looks at more and more of the history.
+  // Looks for a trend in growing parts of the history.
   Unit find_trend() const {
     for (std::size_t look = first_look_;; look *= 2) {
       const std::size_t count = std::min({look, history_.size(), seen_});
@@ -54,7 +54,7 @@ class Leap final : public UnitPrefetcher {
   void on_fault(Unit unit) override {
     const Unit distance = unit - last_;
     const bool first = !started_;
-    if (!first && distance == 0) return;  // more of a unit that is being served
+    if (!first && distance == 0) return;  // another part of a unit that is being served
     started_ = true;
     last_ = unit;
     if (first) return;
@@ -63,7 +63,7 @@ class Leap final : public UnitPrefetcher {
     history_[next_] = follows ? trend_ : distance;
     next_ = (next_ + 1) % history_.size();
     seen_ = std::min(seen_ + 1, history_.size());
-    if (const Unit found = find_trend(); found != 0) trend_ = found;  // else the last one is as good a guess as any
+    if (const Unit found = find_trend(); found != 0) trend_ = found;  // without a majority the last trend stays
     if (follows) {
       window_ = std::clamp<Unit>(window_ * 2, 1, max_window_);
     } else {
@@ -72,7 +72,7 @@ class Leap final : public UnitPrefetcher {
     for (Unit step = 1; step <= window_ && trend_ != 0; ++step) want(unit + step * trend_);
   }
 
-  std::vector<Unit> history_;  // a ring
+  std::vector<Unit> history_;  // a ring buffer
   std::size_t next_ = 0, seen_ = 0;
   std::size_t first_look_;
   Unit max_window_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small trained model decides, at each fault, whether the rest of its block comes along and how many of the next
-// ones.
+// A small trained model decides, at each fault, whether to fetch the rest of its block and how many of the next blocks.
 #include <algorithm>
 #include <vector>
 
@@ -25,7 +24,7 @@ class LearnedAhead final : public Prefetcher, public FeatureListener {
 
   void on_kernel(const KernelStart& kernel) override { model_.begin_kernel(kernel.name, kernel.thread_blocks); }
 
-  // Towards the host, and where the model does not want the whole block, as the driver.
+  // Acts as the driver for CPU faults, and where the model does not want the whole block.
   PageMask prefetch(const FaultedBlock& block) override {
     constexpr unsigned kThreshold = 51;
     if (!block.to_host) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Correlation prefetching: what faulted after this unit before, and what after that.
+// Correlation prefetching: fetches the units that faulted after this unit before, and their successors.
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -44,7 +44,7 @@ class Markov final : public UnitPrefetcher {
     std::size_t count = 0;  // of known successors
   };
 
-  // Units are dense from 0 on, so that a table of all is a vector that doubles.
+  // Units are dense from 0 on, so that the table is a vector that doubles.
   std::size_t place_of(Unit unit) {
     const auto place = static_cast<std::size_t>(unit);
     if (limit_ != 0) return place % limit_;
@@ -52,7 +52,7 @@ class Markov final : public UnitPrefetcher {
     return place;
   }
   Entry& entry(Unit unit) { return table_[place_of(unit)]; }
-  // The latest first.
+  // Returns the successors, the latest first.
   std::span<Unit> successors_of(Unit unit) {
     const std::size_t place = place_of(unit);
     return std::span(known_).subspan(place * successors_, table_[place].count);
@@ -98,7 +98,7 @@ class Markov final : public UnitPrefetcher {
   static constexpr std::size_t kMostPerGeneration = 256;
 
   std::size_t limit_;         // 0: none
-  std::vector<Entry> table_;  // by unit; with a limit a unit displaces the one that shares its place
+  std::vector<Entry> table_;  // by unit; with a limit, units with the same place displace each other
   std::vector<Unit> known_;   // successors_ places for each of them
   std::size_t successors_;
   std::int64_t depth_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Next-line prefetching: the 64 KB units behind the faulted one, across the borders of 2 MB blocks.
+// Next-line prefetching: fetches the 64 KB units after the faulted one, across the borders of 2 MB blocks.
 #include "sim/policy/registry.h"
 #include "sim/policy/unit_prefetcher.h"
 
@@ -16,7 +16,7 @@ class NextLine final : public UnitPrefetcher {
 
   explicit NextLine(const PolicyContext& context) : degree_(context.parameters.integer("degree")) {}
 
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 
  private:
   void on_fault(Unit unit) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Demand paging: a fault brings its own unit and nothing else.
+// Demand paging: a fault fetches its own unit and nothing else.
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -22,12 +22,12 @@ class None final : public Prefetcher {
         whole_blocks_(context.parameters.choice("granularity") == "2m") {}
 
   PageMask prefetch(const FaultedBlock& block) override {
-    // The driver completes no unit in which a page is thrashing; neither does this.
+    // As in the driver, a unit with a thrashing page is not completed.
     if (big_pages_) return block.faulted.grown_to_big_pages() - block.thrashing.grown_to_big_pages();
     return whole_blocks_ && block.thrashing.empty() ? PageMask::all() : PageMask();
   }
 
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 
  private:
   bool big_pages_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program needs next, as an oracle knows it: the next units of its order that are not on the GPU.
+// Fetches the next units of the program's future order that are not on the GPU.
 #include <algorithm>
 #include <vector>
 
@@ -8,8 +8,8 @@
 namespace uvmsim::policy {
 namespace {
 
-// It fetches into free memory, and beyond that as much as the parameter `evicting` allows: what it brings too early
-// pushes out what is needed sooner. So no fault brings blocks for more than half of the GPU.
+// It fetches into free memory, and beyond that as much as the parameter `evicting` allows: a fetch that is too early
+// evicts memory that is needed sooner. Therefore one fault fetches blocks for at most half of the GPU.
 class OracleNext final : public Prefetcher {
  public:
   static PolicyInfo info() {
@@ -66,7 +66,7 @@ class OracleNext final : public Prefetcher {
   std::int64_t units_;
   Future::Position look_;
   bool evicting_;
-  std::uint32_t most_blocks_;  // that come with a fault; one that the program comes back to counts again
+  std::uint32_t most_blocks_;  // most blocks per fault; a block that recurs in the order counts again
   const Future& future_;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random prefetching: with every faulted page comes one page of its 2 MB block, drawn at random.
+// Random prefetching: fetches with every faulted page one page of its 2 MB block, drawn at random.
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
 namespace {
 
-// A draw that hits a page which is there, or comes anyway, brings nothing. A sweep over a block of n pages therefore
+// A draw that hits a page which is present, or comes anyway, fetches nothing. A sweep over a block of n pages therefore
 // takes about n ln 2 faults.
 class RandomPages final : public Prefetcher {
  public:

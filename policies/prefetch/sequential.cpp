@@ -32,7 +32,7 @@ class Sequential final : public Prefetcher {
     return pages - block.thrashing;
   }
 
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 
  private:
   unsigned pages_per_fault_;

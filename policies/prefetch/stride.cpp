@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stride prefetching: when the faults of an allocation come at a constant distance, the units further along.
+// Stride prefetching: if the faults of an allocation come at a constant distance, fetches further units along it.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -34,10 +34,10 @@ class Stride final : public UnitPrefetcher {
     Unit allocation = -1;
     Unit last = 0, stride = 0;
     std::int64_t confidence = 0;
-    Unit ahead = 0;  // units along the stride that were fetched with the last one: they do not fault
+    Unit ahead = 0;  // units along the stride that the last prefetch fetched: they do not fault
   };
 
-  // Whether the fault is where the pattern goes on, perhaps among those that were served together.
+  // Returns whether the fault continues the pattern, perhaps from among faults that were served together.
   static bool follows(const Tracker& tracker, Unit distance) {
     return tracker.stride != 0 && distance % tracker.stride == 0 && distance / tracker.stride >= 1 &&
            distance / tracker.stride <= tracker.ahead + 1;
@@ -50,7 +50,7 @@ class Stride final : public UnitPrefetcher {
       return;
     }
     const Unit distance = unit - tracker.last;
-    if (distance == 0) return;  // more of a unit that is being served
+    if (distance == 0) return;  // another part of a unit that is being served
     tracker.last = unit;
     if (follows(tracker, distance)) {
       tracker.confidence = std::min(tracker.confidence + 1, confidence_ + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA's tree prefetcher: the densest surroundings of every faulted page, up to the whole 2 MB block.
 //
-// What it fetches is density_tree.h's; here is when it fetches. Source: NVIDIA UVM 580, uvm_perf_prefetch.c.
+// density_tree.h decides what to fetch; this file decides when. Source: NVIDIA UVM 580, uvm_perf_prefetch.c.
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>
@@ -46,7 +46,7 @@ class Tree final : public Prefetcher {
   }
 
  private:
-  // Faulted pages since the block last changed its destination.
+  // The number of faulted pages since the block's faults last changed direction, to the host or to the GPU.
   struct Streak {
     bool to_host = false;
     unsigned faults = 0;
@@ -63,7 +63,7 @@ class Tree final : public Prefetcher {
   unsigned threshold_;
   bool cascade_;
   unsigned min_faults_;
-  std::unordered_map<std::uint64_t, Streak> streaks_;  // only looked up, never walked; empty when min_faults is 1
+  std::unordered_map<std::uint64_t, Streak> streaks_;  // only looked up, never iterated; empty when min_faults is 1
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's tree with a threshold per process: who is to be served better gets more with a fault.
+// NVIDIA's tree with a threshold per process: a favoured process gets more pages with a fault.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -47,7 +47,7 @@ class TreeByProcess final : public Prefetcher {
     return pages - block.faulted - block.thrashing;
   }
 
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 
  private:
   static constexpr std::uint32_t kMostProcesses = 16;

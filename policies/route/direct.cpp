@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver does: memory takes the link that joins its ends, and evicted memory goes to the host.
+// The driver's behaviour: memory takes the link that joins its ends, and evicted memory goes to the host.
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -16,7 +16,7 @@ class Direct final : public Router {
   explicit Direct(const PolicyContext&) {}
 
   Route route(const Move&, const RouteQueries&) override { return {}; }
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 };
 
 }  // namespace

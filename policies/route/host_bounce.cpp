@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// No copies between GPUs: everything goes through the host, as on a server without links between them.
+// Makes no copies between GPUs: everything goes through the host, as on a server without links between them.
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -16,7 +16,7 @@ class HostBounce final : public Router {
   explicit HostBounce(const PolicyContext&) {}
 
   Route route(const Move&, const RouteQueries&) override { return {Route::Way::kHost, 0}; }
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 };
 
 }  // namespace

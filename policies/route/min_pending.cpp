@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HUVM's target: spare memory of the peer with the fewest blocks that the host has no copy of.
+// HUVM's target: spare memory of the peer with the fewest blocks of which the host has no copy.
 #include "policies/route/spare_target.h"
 #include "sim/policy/registry.h"
 
@@ -17,11 +17,11 @@ class MinPending final : public Router {
 
   explicit MinPending(const PolicyContext&) {}
 
-  // What comes ahead of need takes the GPU's own link ("LPF"); faults of a batch may come over those of peers ("PLF").
+  // Prefetches take the GPU's own link ("LPF"); faults of a batch may come over those of peers ("PLF").
   Route route(const Move& move, const RouteQueries& queries) override {
     return move.may_stay && move.cause != MoveCause::kPrefetch ? target_.pick(queries) : Route{};
   }
-  void add_state(StateDigest&) const override {}  // who had the last block plays no part
+  void add_state(StateDigest&) const override {}  // the order of turns is not used
 
  private:
   SpareTarget target_{SpareTarget::Order::kFewestPending};

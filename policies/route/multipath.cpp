@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HUVM's multi-path prefetch: blocks ahead of need come over the links of peers, while these are no more than they can
-// bear. With `demand`, all that moves takes whichever links bring it first.
+// HUVM's multi-path prefetch: prefetched blocks come over the links of peers, up to the capacity of these. With
+// `demand`, every move takes the links that bring it first.
 #include <algorithm>
 #include <string>
 
@@ -36,20 +36,21 @@ class Multipath final : public Router {
   void add_state(StateDigest& digest) const override { target_.add_state(digest); }
 
  private:
-  // More GPUs harvest than do not: the links of peers are their own.
+  // Returns whether more GPUs harvest than not: then peers need their links themselves.
   static bool crowded(const RouteQueries& queries) {
     unsigned harvest = 0;
     for (unsigned gpu = 0; gpu < queries.gpu_count(); ++gpu) harvest += queries.harvests(gpu) ? 1 : 0;
     return 2 * harvest > queries.gpu_count();
   }
 
-  // The end of a copy that can begin then.
+  // Returns the end of a copy that can begin then.
   static Nanoseconds end_of(const Move& move, const RouteQueries& queries, ProcessorId from, ProcessorId to,
                             Nanoseconds begin) {
     return std::max(begin, queries.busy_until(from, to)) + queries.unloaded_time(from, to, move.bytes);
   }
 
-  // Equal: the one with fewer hops, then the lower GPU. What links share with others is not looked at.
+  // Returns the route that arrives first; of equals the one with fewer hops, then the lower GPU. It ignores other
+  // traffic on shared links.
   static Route first_there(const Move& move, const RouteQueries& queries) {
     Route best;
     Nanoseconds end;

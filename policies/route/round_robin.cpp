@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HUVM's target by its paper: spare memory of one peer after the other.
+// HUVM's target as in its paper: spare memory of the peers in turn.
 #include "policies/route/spare_target.h"
 #include "sim/policy/registry.h"
 
@@ -16,7 +16,7 @@ class RoundRobin final : public Router {
 
   explicit RoundRobin(const PolicyContext&) {}
 
-  // What comes ahead of need takes the GPU's own link ("LPF"); faults of a batch may come over those of peers ("PLF").
+  // Prefetches take the GPU's own link ("LPF"); faults of a batch may come over those of peers ("PLF").
   Route route(const Move& move, const RouteQueries& queries) override {
     return move.may_stay && move.cause != MoveCause::kPrefetch ? target_.pick(queries) : Route{};
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose spare memory takes a block, of those who have room for it: HUVM's two ways to choose.
+// The choice of the GPU whose spare memory takes a block, of those with room: HUVM's two ways.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace uvmsim::policy {
 class SpareTarget {
  public:
   enum class Order : std::uint8_t {
-    kFewestPending,  // the fewest blocks that the host has no copy of; of several the first: HUVM's released driver
-    kInTurn,         // the one after whoever took the last block: its paper
+    kFewestPending,  // the fewest blocks of which the host has no copy; of equals the first: HUVM's released driver
+    kInTurn,         // the one after the GPU that took the last block: its paper
   };
 
   explicit SpareTarget(Order order) : order_(order) {}
 
-  // Into whose spare memory; kDirect where no GPU has room, kLater where all ways to those with room are full.
+  // Returns the route; kDirect where no GPU has room, kLater where all paths to GPUs with room are full.
   Route pick(const RouteQueries& queries) {
     bool room = false;
     std::optional<unsigned> best;
@@ -43,7 +43,7 @@ class SpareTarget {
 
  private:
   Order order_;
-  unsigned next_ = 0;  // in turn
+  unsigned next_ = 0;  // for kInTurn
 };
 
 }  // namespace uvmsim::policy

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every move takes all ways that there are at once: a stripe over the link of its ends, one through each GPU that has
-// links to both, each as large as the way is fast.
+// Every move uses all paths at once: one stripe over the link of its ends, and one through each GPU that has links to
+// both. A stripe's size is proportional to the speed of its path.
 #include <algorithm>
 #include <limits>
 
@@ -37,17 +37,18 @@ class Striped final : public Router {
       if (hop == move.from || hop == move.to || !queries.joined(move.from, hop) || !queries.joined(hop, move.to)) {
         continue;
       }
-      // Its second hop waits for the first.
+      // Each block's second hop waits for the first.
       striped.through[gpu] =
           weight(queries.unloaded_time(move.from, hop, kBlockBytes) + queries.unloaded_time(hop, move.to, kBlockBytes));
       --left;
     }
     return left == gpus_ ? Route{} : striped;
   }
-  void add_state(StateDigest&) const override {}  // it remembers nothing
+  void add_state(StateDigest&) const override {}  // no state
 
  private:
-  // Blocks in 50 ms: 500 if one takes 100 us, as over PCIe, and 65535 only below 0.8 us, 2.7 TB/s.
+  // The weight is the number of blocks in 50 ms: 500 if one takes 100 us, as over PCIe, and 65535 only below 0.8 us,
+  // which is 2.7 TB/s.
   static std::uint16_t weight(Nanoseconds block) {
     const std::int64_t blocks = 50'000'000 / std::max<std::int64_t>(block.value, 1);
     return static_cast<std::uint16_t>(std::clamp<std::int64_t>(blocks, 1, std::numeric_limits<std::uint16_t>::max()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes whose memory fits together compute together; between such groups turns are so long that the moves of memory
-// are a small part of them.
+// Processes whose memory fits together compute together; turns between such groups are long enough that moving memory
+// takes a small part of them.
 #include <algorithm>
 
 #include "sim/policy/registry.h"
@@ -33,7 +33,7 @@ class MemoryTurns final : public Scheduler {
     }
     return {next->process, std::max(Nanoseconds(1), alone_ ? group_end_ - queries.now() : queries.time_slice())};
   }
-  // The group's first, then the others.
+  // The processes of the group come first, then the others.
   void forecast(const ScheduleQueries& queries, std::vector<std::uint32_t>& processes) override {
     for (const ProcessView& view : queries.processes()) processes.push_back(view.process);
     std::stable_partition(processes.begin(), processes.end(), [&](std::uint32_t process) { return in_group(process); });
@@ -50,7 +50,7 @@ class MemoryTurns final : public Scheduler {
     return nullptr;
   }
 
-  // Who waits and was not in the last group comes first; whoever waits and fits joins.
+  // Forms a group: it begins with a waiting process that was not in the last group; waiting processes that fit join.
   void form_group(const ScheduleQueries& queries) {
     const ProcessView* leader = first(queries, false);
     if (leader == nullptr) leader = first(queries, true);
@@ -74,7 +74,7 @@ class MemoryTurns final : public Scheduler {
 
   const std::int64_t factor_;
   std::vector<std::uint32_t> group_;
-  bool alone_ = false;  // one process, and others wait for its turn to end
+  bool alone_ = false;  // one process computes while others wait for its turn to end
   Nanoseconds group_end_{};
 };
 

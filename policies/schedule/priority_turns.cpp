@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Important processes first.
+// Lets important processes compute first.
 #include <algorithm>
 
 #include "policies/evict/process_lists.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the GPU does by itself.
+// The GPU's own behaviour: equal time slices in turn.
 #include <algorithm>
 
 #include "sim/policy/registry.h"

@@ -6,19 +6,16 @@
     result = trace.run("h200-sxm-pcie5", osf=2, evict="lru")
     result["total_ns"], result.frame()
 
-A Result is the dict that `uvmsim run --json` writes. What the user got wrong raises uvmsim.Error, with the same line as
-the command prints. Policies: the classes Prefetcher, Evictor, Planner, Migrator, Router and Batcher.
+A Result is the dict that `uvmsim run --json` writes. Mistakes of the user raise uvmsim.Error, with the line that the
+command would print. Policies: the classes Prefetcher, Evictor, Planner, Migrator, Router and Batcher.
 """
 
-import html
-import io
-import json
 import os
 import sys
 
 
 def _load():
-    # Plug-ins (.so) take what they use of the simulator from the module, so its symbols are for all.
+    # Plug-ins (.so) use symbols of the module, so its symbols must be global.
     flags = sys.getdlopenflags()
     sys.setdlopenflags(flags | os.RTLD_GLOBAL | os.RTLD_NOW)
     try:
@@ -34,83 +31,65 @@ __version__ = _uvmsim.__version__
 Error, ModelError = _uvmsim.Error, _uvmsim.ModelError
 integer, real, boolean, choice = _uvmsim.integer, _uvmsim.real, _uvmsim.boolean, _uvmsim.choice
 text, path = _uvmsim.text, _uvmsim.path
-policies, load_plugin = _uvmsim.policies, _uvmsim.load_plugin
+policies, load_plugin, systems = _uvmsim.policies, _uvmsim.load_plugin, _uvmsim.systems
 
 from uvmsim.policy import Batcher, Evictor, Migrator, Planner, Prefetcher, Router, check_policy, register  # noqa: E402
+from uvmsim.result import Result  # noqa: E402
 
 __all__ = [
-    "Batcher", "Error", "Evictor", "Migrator", "ModelError", "Planner", "Prefetcher", "Result", "Router", "Trace", "boolean", "check_policy", "choice",
-    "integer", "load_plugin", "path", "policies", "real", "register", "run", "text",
+    "Batcher", "Error", "Evictor", "Migrator", "ModelError", "Planner", "Prefetcher", "Result", "Router", "Trace", "advise", "boolean", "check_policy", "choice",
+    "fit", "integer", "league", "load_plugin", "path", "policies", "real", "register", "run", "sweep", "systems", "text",
 ]  # fmt: skip
-
-
-class Result(dict):
-    """The object that `uvmsim run --json` writes (sim/report/README.md lists its keys)."""
-
-    def __init__(self, ran):
-        super().__init__(json.loads(ran.json))
-        self.json, self.csv = ran.json, ran.csv  # as the command writes them
-
-    def frame(self):
-        """A pandas.DataFrame: a row per iteration and one for the whole run, the columns of `uvmsim run --csv`."""
-        import pandas
-
-        return pandas.read_csv(io.StringIO(self.csv))
-
-    def _repr_html_(self):
-        """What notebooks show: the main numbers, what they are of, and the command that makes them again."""
-        return _html_of(self)
-
-
-def _html_of(result):
-    settled, counters = result["settled"], (result["settled"] or result)["counters"]
-
-    def moved(direction):
-        return sum(value for name, value in counters.items() if name.startswith(direction) and name.endswith("_bytes"))
-
-    if settled is None:
-        period, time_ns = "the whole run", result["total_ns"]
-    else:
-        first, last, time_ns = settled["first_index"], settled["index"], settled["duration_ns"]
-        period = f"iteration {last}" if first == last else f"iterations {first} to {last}, mean"
-        period += f", settled after {settled['learning_iterations']}" if settled["is_settled"] else ", not settled"
-    policies = ", ".join(used["name"] for used in result["policies"].values())
-    osf, gib = result["osf_thousandths"] / 1000, 1 << 30
-    rows = [
-        ("time", f"{time_ns / 1e6:,.3f} ms"),
-        ("GPU memory", f"{result['capacity_bytes'] / gib:,.3f} GiB for {result['footprint_bytes'] / gib:,.3f} GiB (OSF {osf:g})"),
-        ("fault batches", f"{counters['fault_batches']:,}"),
-        ("moved", f"{moved('htod_') / gib:,.3f} GiB to the GPU, {moved('dtoh_') / gib:,.3f} GiB to the host"),
-        ("evictions", f"{counters['evictions']:,}"),
-    ]  # fmt: skip
-    if result["unlimited"]:
-        slowdown = result["unlimited"]["slowdown_thousandths"] / 1000
-        rows.insert(1, ("slowdown", f"{slowdown:,.3f} against the driver's policies without limit"))
-    if "bounds" in result:
-        over = result["bounds"]["distance"]["over_bound_thousandths"] / 1000
-        rows.append(("whole run", f"{over:,.3f} times the best lower bound"))
-    title = f"{result['trace']['file']} on {result['system']['name']}, {policies}, layout {result['layout']}, seed {result['seed']}"
-    cells = "".join(f"<tr><th style='text-align:left'>{name}</th><td style='text-align:left'>{html.escape(text)}</td></tr>" for name, text in rows)
-    return (
-        f"<table><caption style='text-align:left'><b>{html.escape(title)}</b><br>{html.escape(period)}</caption>"
-        f"<tbody>{cells}</tbody></table><details><summary>again</summary><code>{html.escape(result['command'])}</code></details>"
-    )
 
 
 def _text(value):
     return "" if value is None else str(value)
 
 
+def _is_several(value):
+    """Returns whether a value is a sequence other than a text: a list, a range, an array of numpy."""
+    return hasattr(value, "__iter__") and not isinstance(value, (str, bytes, os.PathLike))
+
+
 def _texts(values):
     if values is None:
         return []
-    return [str(value) for value in values] if isinstance(values, (list, tuple)) else [str(values)]
+    return [str(value) for value in values] if _is_several(values) else [str(values)]
+
+
+def _factor(value):
+    """Returns the text of a factor. A computed number, such as 1 / 3 or a number of numpy, is rounded to
+    thousandths."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return str(value) if isinstance(value, str) else f"{number:.3f}".rstrip("0").rstrip(".")
+
+
+def _path(what, value):
+    """Text of a file's name. Raises Error for anything else."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, str):
+        raise Error(f"{what}: {value!r:.100} is no path; allowed: a text or a path object")
+    return value
+
+
+def _flag(what, value):
+    """True or False, numpy's too. Raises Error for anything else."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise Error(f"{what}: {value!r:.100}; allowed: True or False")
+    return bool(value)
 
 
 def _policy(value):
-    """A text such as "tree:threshold=75", a policy's class, or a class with parameters: (Mine, {"threshold": 75})."""
+    """Accepts a text such as "tree:threshold=75", a policy's class, or a class with parameters: (Mine, {"threshold":
+    75})."""
     parameters = {}
     if isinstance(value, tuple):
+        if len(value) != 2 or not isinstance(value[1], dict):
+            raise Error(f"a policy {value!r:.100}; allowed: a text, a class, or (class or text, dict of parameters)")
         value, parameters = value
     name = register(value) if isinstance(value, type) else str(value)
     texts = [f"{key}={str(one).lower() if isinstance(one, bool) else one}" for key, one in parameters.items()]
@@ -120,32 +99,48 @@ def _policy(value):
 class Trace(_uvmsim.Trace):
     """A recorded program, read once however often it runs. Trace(path, partial=False)."""
 
-    def run(self, system, *, osf=None, capacity_bytes=None, footprint=None, footprint_bytes=None, layout="recorded",
-            settings=None, plugins=None, seed=1, iterations=None, time_scale="auto", recorded_on=None, host_gaps=True, bounds=False,
-            unlimited_run=True, hypothetical_capacity=False, **policies):  # fmt: skip
-        """Runs it as `uvmsim run` does, with options of the same names; a Result, or a list of them for a list `osf`.
+    def __init__(self, path, partial=False):
+        super().__init__(_path("trace", path), _flag("partial", partial))
 
-        `settings` is a dict or a list of "key=value". Policies by slot (prefetch=, evict=, ...): a text such as
-        "tree:threshold=75", a class of yours, or (class, parameters).
+    def run(self, system, *, osf=None, capacity_bytes=None, footprint=None, footprint_bytes=None, layout="recorded",
+            settings=None, plugins=None, seed=1, seeds=None, iterations=None, until_settled=False, time_scale="auto",
+            recorded_on=None, host_gaps=True, bounds=False, unlimited_run=True, hypothetical_capacity=False,
+            timeline=None, profile=None, **policies):  # fmt: skip
+        """Runs it as `uvmsim run` does, with options of the same names. Returns a Result, or a list of them if `osf` is
+        a sequence (numbers, texts, an array) or `seeds` is given: factor after factor, each with all seeds.
+
+        `timeline` and `profile` are files that one run writes. `settings` is a dict or a list of "key=value". Policies
+        by slot (prefetch=, evict=, ...): a text such as "tree:threshold=75", your own class, or (class, parameters).
         """
         choices = _uvmsim.Choices()
         choices.system = str(system)
         choices.layout = str(layout)
-        choices.osf = _texts(osf)
+        choices.osf = [_factor(one) for one in (osf if _is_several(osf) else [osf])] if osf is not None else []
+        if osf is not None and not choices.osf:
+            raise Error("osf: there is no factor in it; allowed: at least one, or None for the GPU's own memory")
         choices.footprint = _text(footprint)
         choices.capacity_bytes, choices.footprint_bytes = _text(capacity_bytes), _text(footprint_bytes)
         if isinstance(settings, dict):
             settings = [f"{key}={str(one).lower() if isinstance(one, bool) else one}" for key, one in settings.items()]
         choices.settings, choices.plugins = _texts(settings), _texts(plugins)
+        choices.seeds, choices.until_settled = _text(seeds), _flag("until_settled", until_settled)
+        choices.timeline, choices.profile = _text(timeline), _text(profile)
         choices.seed, choices.iterations, choices.time_scale = str(seed), _text(iterations), str(time_scale)
         choices.recorded_on = _text(recorded_on)
-        choices.host_gaps, choices.bounds, choices.unlimited_run = host_gaps, bounds, unlimited_run
-        choices.hypothetical_capacity = hypothetical_capacity
+        choices.host_gaps, choices.bounds = _flag("host_gaps", host_gaps), _flag("bounds", bounds)
+        choices.unlimited_run = _flag("unlimited_run", unlimited_run)
+        choices.hypothetical_capacity = _flag("hypothetical_capacity", hypothetical_capacity)
         choices.policies = [(slot, _policy(value)) for slot, value in policies.items()]
         results = [Result(ran) for ran in self._run(choices)]
-        return results if isinstance(osf, (list, tuple)) else results[0]
+        return results if _is_several(osf) or seeds is not None else results[0]
+
+    def __repr__(self):
+        return f"<Trace: {self.path}>"
 
 
 def run(trace, system, **options):
     """Trace(trace).run(system, ...)"""
-    return Trace(str(trace)).run(system, **options)
+    return Trace(trace).run(system, **options)
+
+
+from uvmsim.studies import advise, fit, league, sweep  # noqa: E402

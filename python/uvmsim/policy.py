@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policies in Python. sim/policy/policy.h says when each method is called and what it may answer.
+"""Policies in Python. sim/policy/policy.h documents when each method is called and what it may return.
 
     class NextUnit(uvmsim.Prefetcher):
         '''the faulted 64 KB unit and the next one'''
@@ -11,7 +11,7 @@
 
     trace.run("h200-sxm-pcie5", osf=2, prefetch=NextUnit)
 
-Only methods that a class defines are called: an `on_touched` that is not needed costs nothing if it is not there.
+Only methods that a class defines are called; an undefined `on_touched` costs nothing.
 """
 
 import difflib
@@ -28,28 +28,28 @@ def snake_case(name):
 
 
 class Policy:
-    """What the slots share. A class may set these; `parameters` are made by integer(), real(), boolean(),
-    choice(), text(), path(). A policy of any slot may also have on_faults(batch), on_kernel_start(kernel) (D3),
-    on_prefetch_used(block, pages) and on_prefetch_wasted(block, pages) (D2), and state(), which returns bytes that tell
-    all that later answers depend on, so that iterations that recur need not be replayed."""
+    """The common part of the slots. A class may set these attributes; `parameters` are made by integer(), real(),
+    boolean(), choice(), text(), path(). A policy of any slot may also have on_faults(batch), on_kernel_start(kernel)
+    (D3), on_prefetch_used(block, pages) and on_prefetch_wasted(block, pages) (D2), and state(), which returns bytes
+    that cover everything that later answers depend on, so that recurring iterations need not be replayed."""
 
     slot = None
-    needed = ()  # methods of the slot, one of which a class must have
-    hooks = {}  # what is called besides, with the lowest information class that it is called for
-    name = None  # default: the class's name, NextUnit is next_unit
+    needed = ()  # methods of the slot, at least one of which a class must have
+    hooks = {}  # other methods, with the lowest information class for which each is called
+    name = None  # default: the class's name in lower case, NextUnit is next_unit
     source = "written in Python"
-    information_class = "D0"  # D2 to see what kernels touch, D4 to know the future
+    information_class = "D0"  # D2: sees which chunks kernels touch; D4: knows the future
     decision_cost_ns = 0
     parameters = ()
 
     def __init__(self, context):
-        """`context`: parameters (a dict), random, chunk_count and chunk_bytes of the GPU that the instance serves;
-        future, None but for class D4: a Future (contents are pieces of chunk_bytes for an evictor, of 64 KB for a
-        prefetcher, of 2 MB for a migrator or router), for a planner a KernelFuture."""
+        """`context` has parameters (a dict), random, chunk_count and chunk_bytes of the GPU that the instance serves,
+        and future: None except for class D4, which gets a Future (contents are pieces of chunk_bytes for an evictor, of
+        64 KB for a prefetcher, of 2 MB for a migrator or router), or for a planner a KernelFuture."""
         self.context = context
 
     def __getattr__(self, name):
-        # Only where nothing else has it.
+        # Called only if no other attribute has the name.
         context = self.__dict__.get("context")
         if context is not None and name in context.parameters:
             return context.parameters[name]
@@ -57,7 +57,7 @@ class Policy:
 
 
 class Prefetcher(Policy):
-    """Which pages come along with the faulting ones: prefetch(block), and prefetch_beyond(block, queries),
+    """Chooses pages to fetch with the faulting ones: prefetch(block), and prefetch_beyond(block, queries),
     on_evicted(block, pages, touched), on_freed(block)."""
 
     slot = "prefetch"
@@ -66,7 +66,7 @@ class Prefetcher(Policy):
 
 
 class Evictor(Policy):
-    """Which chunk gives way: select_victim(queries), and select_early_victim(queries), on_allocated(chunk, content),
+    """Chooses chunks to evict: select_victim(queries), and select_early_victim(queries), on_allocated(chunk, content),
     on_migrated(chunk), on_emptied(chunk), on_discarded(chunk), on_released(chunk), on_freed(content),
     on_touched(chunk)."""
 
@@ -77,9 +77,10 @@ class Evictor(Policy):
 
 
 class Planner(Policy):
-    """Moves memory before kernels need it: next(queries) and victim(queries) answer None, ("prefetch", block, pages),
-    ("evict", block) or ("drop", block), each with a latency in ns after it or none, or ("wait", ns); on_launched(kernel), on_begin(kernel), on_end(number), on_faulted(block, pages),
-    on_migrated(block), on_released(block)."""
+    """Moves memory before kernels need it: next(queries) and victim(queries) return None, ("prefetch", block, pages),
+    ("evict", block) or ("drop", block), each optionally followed by a latency in ns, or ("wait", ns);
+    on_launched(kernel), on_begin(kernel), on_end(number), on_faulted(block, pages), on_migrated(block),
+    on_released(block)."""
 
     slot = "plan"
     needed = ("next",)
@@ -89,9 +90,9 @@ class Planner(Policy):
 
 
 class Migrator(Policy):
-    """Which faulting pages rest on the host and are used from there: rest(faulted) answers an int, or two (all that
-    rests, what of it may be written), and fetch(accesses), on_evicted(block, pages), on_migrated(block, pages),
-    on_kernel(), on_freed(block)."""
+    """Chooses faulting pages that are remote-mapped on the host: rest(faulted) returns an int, or two (all
+    remote-mapped pages, and the writable ones), and fetch(accesses), on_evicted(block, pages), on_migrated(block,
+    pages), on_kernel(), on_freed(block)."""
 
     slot = "migrate"
     needed = ("rest",)
@@ -99,9 +100,9 @@ class Migrator(Policy):
 
 
 class Router(Policy):
-    """Over which links memory moves between several GPUs and the host: route(move, queries) answers None (directly),
-    "host", ("gpu", number), ("spare", number), ("striped", weight, {number: weight}) or "later";
-    on_kernels(gpu, running)."""
+    """Chooses the links for moves between several GPUs and the host: route(move, queries) returns None (direct),
+    "host", ("gpu", number), ("spare", number), ("striped", weight, {number: weight}) or "later"; on_kernels(gpu,
+    running)."""
 
     slot = "route"
     needed = ("route",)
@@ -109,20 +110,20 @@ class Router(Policy):
 
 
 class Batcher(Policy):
-    """What the driver's fault thread takes at a time: shape(moment) answers None or (faults, delay in ns),
-    arrange(batch) the blocks that are served first, running_sms(batch) None or how many SMs go on."""
+    """Chooses the faults that the driver's fault thread takes at a time: shape(moment) returns None or (faults, delay
+    in ns), arrange(batch) the blocks to serve first, running_sms(batch) None or the number of SMs to resume."""
 
     slot = "batch"
     needed = ("shape", "arrange", "running_sms")
 
 
 SLOTS = (Prefetcher, Evictor, Planner, Migrator, Router, Batcher)
-# Of every slot: sim/policy/features.h.
+# For every slot: sim/policy/features.h.
 FEATURES = {"on_faults": "D0", "on_kernel_start": "D3", "on_prefetch_used": "D2", "on_prefetch_wasted": "D2"}
 
 
 def check_hooks(policy):
-    """A hook that is never called is a mistake: a name that nobody knows, or one above the declared class."""
+    """Refuses methods that would never be called: unknown names, and methods above the declared class."""
     hooks = policy.hooks | FEATURES
     for name in dir(policy):
         if name.startswith("on_") and name not in hooks:
@@ -137,7 +138,7 @@ def check_hooks(policy):
 
 
 def register(policy):
-    """Makes a class known under its name, which it returns; a class of the same name before it is forgotten."""
+    """Registers a class under its name, which it returns; an earlier class of the same name is replaced."""
     if not issubclass(policy, SLOTS):
         allowed = ", ".join(f"uvmsim.{slot.__name__}" for slot in SLOTS)
         raise TypeError(f"{policy.__name__} is no policy; allowed: subclasses of {allowed}")
@@ -153,5 +154,5 @@ def register(policy):
 
 
 def check_policy(policy, seed=1):
-    """What `uvmsim check-policy` says of a class: a list of (check, passed, text)."""
+    """Returns the verdicts of `uvmsim check-policy` about a class: a list of (check, passed, text)."""
     return _uvmsim.check_policy(policy.slot, register(policy), seed)

@@ -13,6 +13,7 @@
 #include "sim/formats/json_value.h"
 #include "sim/formats/printable.h"
 #include "sim/policy/plugin.h"
+#include "sim/policy/policy_choices.h"
 
 namespace uvmsim::baseline {
 namespace {
@@ -24,19 +25,10 @@ constexpr std::pair<const char*, std::string MadeBy::*> kMadeBy[] = {{"uvmsim_ve
                                                                      {"uvmsim_commit", &MadeBy::commit},
                                                                      {"model_version", &MadeBy::model_version},
                                                                      {"system_sha256", &MadeBy::system_sha256}};
+constexpr const char* kChoices = "choices";  // MadeBy::choices
 
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
 constexpr std::size_t kLongestName = 200;
-
-void check_used(const compare::Tolerances& tolerances, const std::vector<BaselinePoint>& points,
-                const std::string& where) {
-  for (const auto& [pattern, given] : tolerances.given()) {
-    const bool used = std::ranges::any_of(points, [&, &wanted = pattern](const BaselinePoint& point) {
-      return std::ranges::any_of(point.expected, [&](const auto& metric) { return matches(wanted, metric.first); });
-    });
-    if (!used) throw_input_error("{}: '{}' matches no metric that is expected", where, printable(pattern));
-  }
-}
 
 std::string line_at(const JsonValue& object, const char* key) {
   const auto value = object.find(key);
@@ -58,8 +50,15 @@ MadeBy read_made_by(const JsonValue& object) {
   MadeBy made_by;
   std::vector<std::string> keys;
   for (const auto& [key, member] : kMadeBy) keys.emplace_back(key);
+  keys.emplace_back(kChoices);
   object.check_keys(keys);
   for (const auto& [key, member] : kMadeBy) made_by.*member = line_at(object, key);
+  if (const auto choices = object.find(kChoices)) {
+    for (const auto& [key, value] : choices->members()) {
+      if (!is_one_line(key)) value.fail("is no name of a policy or parameter");
+      made_by.choices.emplace_back(key, value.line());
+    }
+  }
   return made_by;
 }
 
@@ -91,7 +90,7 @@ BaselinePoint read_point(const JsonValue& object) {
   return point;
 }
 
-// Numbers stay numbers.
+// Values that are numbers stay numbers.
 Json tolerances_json(const compare::Tolerances& tolerances) {
   Json out = Json::object();
   for (const auto& [metric, given] : tolerances.given()) {
@@ -101,7 +100,7 @@ Json tolerances_json(const compare::Tolerances& tolerances) {
   return out;
 }
 
-// What was left out is the default.
+// Members with their default are left out.
 Json inputs_json(const sweep::Point& point) {
   const nlohmann::json all = sweep::to_json(point), defaults = sweep::to_json(sweep::Point{});
   Json out = {{"trace", point.trace}, {"system", point.system}};
@@ -116,7 +115,7 @@ bool is_path_of_system(const std::string& system) {
   return system.find('/') != std::string::npos || system.ends_with(".json");
 }
 
-// Relative to `folder` as well as possible, with '/' between the parts.
+// Returns the path relative to `folder` if possible, with '/' between the parts.
 std::string relative_to(const fs::path& folder, const std::string& path) {
   const fs::path absolute = fs::weakly_canonical(fs::absolute(path));
   const fs::path relative = absolute.lexically_relative(fs::weakly_canonical(fs::absolute(folder)));
@@ -147,11 +146,17 @@ compare::Tolerance Baseline::tolerance(const BaselinePoint& point, std::string_v
 
 MadeBy made_by(const compare::RunView& run) {
   const auto text = [&](const char* key) { return compare::named_or(run.provenance, key, std::string()); };
-  return {text("uvmsim"), text("uvmsim_commit"), text("model_version"), text("system_sha256")};
+  MadeBy by{text("uvmsim"), text("uvmsim_commit"), text("model_version"), text("system_sha256")};
+  for (const auto& choice : run.identity) {
+    const bool of_policy = std::ranges::any_of(
+        kPolicySlots, [&](policy::Slot slot) { return compare::belongs_to(choice.first, policy::slot_name(slot)); });
+    if (of_policy || compare::belongs_to(choice.first, "layout")) by.choices.push_back(choice);
+  }
+  return by;
 }
 
 PluginFiles plugin_files(const compare::RunView& run) {
-  constexpr std::string_view kKey = "plug-in ";  // of RunView::provenance
+  constexpr std::string_view kKey = "plug-in ";  // in RunView::provenance
   PluginFiles files;
   for (const auto& [key, value] : run.provenance) {
     if (key.starts_with(kKey)) files[key.substr(kKey.size())] = value;
@@ -177,8 +182,14 @@ Baseline read_baseline(const std::string& path) {
   return baseline;
 }
 
-void check_tolerances(const Baseline& baseline, const std::string& where) {
-  check_used(baseline.tolerances, baseline.points, where);
+void check_used(const compare::Tolerances& tolerances, const std::vector<BaselinePoint>& points,
+                const std::string& where) {
+  for (const auto& [pattern, given] : tolerances.given()) {
+    const bool used = std::ranges::any_of(points, [&, &wanted = pattern](const BaselinePoint& point) {
+      return std::ranges::any_of(point.expected, [&](const auto& metric) { return matches(wanted, metric.first); });
+    });
+    if (!used) throw_input_error("{}: '{}' matches no metric that is expected", where, printable(pattern));
+  }
 }
 
 std::string baseline_text(const Baseline& baseline) {
@@ -192,6 +203,7 @@ std::string baseline_text(const Baseline& baseline) {
     for (const auto& [key, member] : kMadeBy) {
       if (!(point.made_by.*member).empty()) one["made_by"][key] = point.made_by.*member;
     }
+    for (const auto& [key, value] : point.made_by.choices) one["made_by"][kChoices][key] = value;
     one["inputs"] = inputs_json(point.point);
     if (!point.tolerances.given().empty()) one["tolerances"] = tolerances_json(point.tolerances);
     one["expected"] = Json::object_t(point.expected.begin(), point.expected.end());
@@ -203,7 +215,7 @@ std::string baseline_text(const Baseline& baseline) {
 sweep::Point from_folder_of(const std::string& baseline_path, sweep::Point point) {
   const fs::path folder = fs::path(baseline_path).parent_path();
   return with_paths(std::move(point), [&](const std::string& path) {
-    // Written out, so that a file named like a system or an option stays a file.
+    // Written with its folder, so that a file named like a system or an option stays a file.
     const fs::path whole = folder / path;
     return whole.is_absolute() || whole.has_parent_path() ? whole.string() : "./" + whole.string();
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A baseline: runs, and what was found when they were last looked at. README.md describes the file.
+// A baseline: a set of runs with their expected results. README.md describes the file.
 #pragma once
 
 #include <map>
@@ -14,9 +14,11 @@ namespace uvmsim::baseline {
 
 inline constexpr const char* kBaselineSchema = "uvmsim.baseline/1";
 
-// What may change under a point although its inputs have the same names.
+// Properties of a point that may change although its inputs keep their names.
 struct MadeBy {
   std::string uvmsim_version, commit, model_version, system_sha256;
+  // Policies and layout with every parameter, given or by default: "prefetch" and "prefetch.threshold".
+  compare::NamedTexts choices = {};
   bool operator==(const MadeBy&) const = default;
 };
 MadeBy made_by(const compare::RunView& run);
@@ -27,11 +29,11 @@ PluginFiles plugin_files(const compare::RunView& run);
 
 struct BaselinePoint {
   std::string name;          // unique within the baseline
-  sweep::Point point;        // paths as the file has them: relative to its folder
-  std::string trace_sha256;  // of the trace that `expected` was found with
-  MadeBy made_by;            // what else it was found with; empty in an older file
+  sweep::Point point;        // paths as in the file: relative to its folder
+  std::string trace_sha256;  // of the trace that gave `expected`
+  MadeBy made_by;            // the other conditions of `expected`; empty in an older file
   compare::Metrics expected;
-  compare::Tolerances tolerances;  // of this point; before those of the baseline
+  compare::Tolerances tolerances = {};  // of this point; they take precedence over the baseline's
 };
 
 struct Baseline {
@@ -42,23 +44,24 @@ struct Baseline {
   compare::Tolerance tolerance(const BaselinePoint& point, std::string_view metric) const;
 };
 
-// Throws InputError that names the file, the JSON pointer of the key and what is allowed: not JSON, unknown or missing
-// key, wrong type, no tolerance, a tolerance that no metric has, two points of one name, no point.
+// Throws InputError that names the file, the JSON pointer of the key and the allowed values: not JSON, unknown or
+// missing key, wrong type, invalid tolerance, a tolerance without a metric, two points of one name, no point.
 Baseline read_baseline(const std::string& path);
 
-// Throws InputError, beginning with `where`, for a tolerance of the whole baseline that no expected metric has.
-void check_tolerances(const Baseline& baseline, const std::string& where);
+// Throws InputError that starts with `where` for a tolerance that no expected metric of the points has.
+void check_used(const compare::Tolerances& tolerances, const std::vector<BaselinePoint>& points,
+                const std::string& where);
 
-// The file, ending in a newline: two-space JSON, keys in a fixed order, inputs that have their default left out. What
-// read_baseline() read and baseline_text() wrote reads the same again.
+// Formats the file with a newline at the end: two-space JSON, keys in a fixed order, inputs without their defaults.
+// Reading and writing it again gives the same bytes.
 std::string baseline_text(const Baseline& baseline);
 
-// The point with paths that work from the current folder, and the reverse. What a name finds in a search path (systems)
-// stays as it is.
+// Convert the point's paths so that they work from the current folder, and back. A name that is found in a search path
+// (systems) stays as it is.
 sweep::Point from_folder_of(const std::string& baseline_path, sweep::Point point);
 sweep::Point to_folder_of(const std::string& baseline_path, sweep::Point point);
 
-// The plug-ins of the point with the hashes of what was used, and without those that were not.
+// Gives the plug-ins of the point the hashes of the used files, and removes unused ones.
 void record_plugins(sweep::Point& point, const PluginFiles& used);
 
 }  // namespace uvmsim::baseline

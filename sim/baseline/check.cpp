@@ -18,7 +18,7 @@ std::string file_name(const std::string& plugin) {
   return fs::path(policy::plugin_name(plugin).path).filename().string();
 }
 
-// The plug-ins of the command line stand for those of the same file name, and are there for all points.
+// The plug-ins of the command line replace those with the same file name, and are loaded for all points.
 std::vector<std::string> plugins_of(const sweep::Point& point, const std::vector<std::string>& given) {
   std::vector<std::string> plugins = given;
   for (const std::string& own : point.plugins) {
@@ -41,7 +41,7 @@ std::vector<const BaselinePoint*> chosen_points(const Baseline& baseline, const 
   return chosen;
 }
 
-// Equal for points that are alike but for their seed.
+// Returns a text that is equal for points that differ only in their seed.
 std::string group_of(const BaselinePoint& point) {
   sweep::Point any_seed = point.point;
   any_seed.seed = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the points of a baseline again and says which of them are as expected: for people, and as JUnit XML for CI.
+// Runs the points of a baseline again and compares them with the expected results; reports text, and JUnit XML for CI.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace uvmsim::baseline {
 
 struct CheckOptions {
   std::string only = "*";            // names of points; * and ? are wildcards
-  std::vector<std::string> plugins;  // loaded for every point; one with the file name of a point's own replaces it
-  bool any_trace = false;            // also run traces that are not the baseline's (for an update)
+  std::vector<std::string> plugins;  // loaded for every point; replaces a point's plug-in with the same file name
+  bool any_trace = false;            // also runs traces that differ from the baseline's (for an update)
   std::size_t jobs = 1;
 };
 
@@ -26,11 +26,11 @@ struct MetricVerdict {
   std::uint64_t expected = 0;
   std::optional<std::uint64_t> found = {};  // nothing: the run has no such metric
   compare::Tolerance tolerance = {};
-  bool within = false;  // the tolerance
-  // What the baseline expects of this point with its several seeds; nothing where it has one.
+  bool within = false;  // within the tolerance
+  // The expected range over the point's seeds in the baseline; nothing if it has one seed.
   std::optional<compare::SeedRange> seeds = {};
 
-  // Beyond the tolerance, but not beyond what the seeds scatter over and the tolerance.
+  // Returns whether the value is beyond its tolerance, but within it of the range of the seeds.
   bool is_noise() const { return !within && found && seeds && seeds->allows(*found, tolerance); }
   bool passed() const { return within || is_noise(); }
 };
@@ -51,32 +51,32 @@ struct CheckResult {
   std::vector<PointVerdict> verdicts;  // in the order of the baseline
 
   std::size_t failures() const;
-  std::size_t noisy() const;  // points that passed, some metric by noise
+  std::size_t noisy() const;  // points that passed only because some metric is noise
   bool has_bug() const;
 };
 
-// The points as they run: paths from the current folder, plug-ins of the command line in place. Throws InputError when
-// `only` matches none.
+// Returns the points to run: with paths from the current folder and the plug-ins of the command line. Throws InputError
+// when `only` matches none.
 std::vector<RunRequest> requests_of(const Baseline& baseline, const std::string& path, const CheckOptions& options);
 
-// Runs them and judges. Throws InputError as above; what is wrong with one point is its verdict's error.
+// Runs and judges the points. Throws InputError as above; a problem with one point becomes its verdict's error.
 CheckResult check(const Baseline& baseline, const std::string& path, const CheckOptions& options,
                   const RunProgress& progress = {});
 
-// The baseline with what was found, tolerances and choice of metrics kept; points that were not run keep theirs. Throws
-// InputError when a point did not run, or lacks a metric.
+// Returns the baseline with the new results; tolerances and the choice of metrics stay, and so do points that were not
+// run. Throws InputError when a point failed to run, or lacks a metric.
 Baseline updated(const Baseline& baseline, const CheckResult& result);
 
-// A line per point, "ok" or "FAIL"; below a failed one each metric that is outside: expected, found, change, what is
-// allowed. Where the baseline has several seeds of a point, what is noise says so below it. The last line says how
-// many.
+// Formats a line per point, "ok" or "FAIL", and below a failed one each metric outside its tolerance: expected, found,
+// change, allowed. If the baseline has several seeds of a point, noise is marked below it. The last line has the
+// totals.
 std::string check_text(const CheckResult& result);
 
-// For an update: per point what changed, within the tolerances or not.
+// Formats the changes per point for an update, within the tolerances or not.
 std::string update_text(const CheckResult& result);
 
-// <testsuites> with one <testsuite> per baseline and one <testcase> per point; <failure> for one that changed, <error>
-// for one that did not run. The same bytes for the same results: no times, no date, no host.
+// Formats <testsuites> with one <testsuite> per baseline and one <testcase> per point; <failure> for one that changed,
+// <error> for one that did not run. The same results give the same bytes: there are no times, dates or hosts.
 std::string junit_xml(const std::vector<CheckResult>& results);
 
 }  // namespace uvmsim::baseline

@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "sim/common/plain_text.h"
 #include "sim/compare/change.h"
 #include "sim/formats/fields.h"
 #include "sim/formats/printable.h"
@@ -23,7 +25,7 @@ std::string change_of(const MetricVerdict& metric) {
   return metric.found ? compare::change_text(metric.expected, *metric.found) : "-";
 }
 
-// What is beyond its tolerance where the baseline has several seeds: noise or change. Empty without any.
+// Lists metrics beyond their tolerance with the range of the baseline's seeds, as noise or change. Empty with one seed.
 std::string seeds_table(const PointVerdict& verdict, std::string_view indent) {
   TextTable table({"of all seeds", "mean", "smallest", "largest", "expected", "got", "is"});
   for (const MetricVerdict& metric : verdict.metrics) {
@@ -36,7 +38,7 @@ std::string seeds_table(const PointVerdict& verdict, std::string_view indent) {
   return table.is_empty() ? "" : table.text(true, indent);
 }
 
-// The metrics that failed, and what the seeds say.
+// Lists the metrics that failed, and the ranges of the seeds.
 std::string failed_metrics(const PointVerdict& verdict, std::string_view indent) {
   TextTable table({"metric", "expected", "got", "change", "allowed"});
   for (const MetricVerdict& metric : verdict.metrics) {
@@ -45,6 +47,18 @@ std::string failed_metrics(const PointVerdict& verdict, std::string_view indent)
                    metric.tolerance.text()});
   }
   return table.text(true, indent) + seeds_table(verdict, indent);
+}
+
+// Lists moves that a one-sided limit allowed: "settled_ns is 900 instead of 1,000 (-10.00 %), which is allowed: at most
+// +1 %".
+std::string free_moves(const PointVerdict& verdict, std::string_view indent) {
+  std::string text;
+  for (const MetricVerdict& metric : verdict.metrics) {
+    if (!metric.within || !metric.tolerance.one_sided() || metric.found == metric.expected) continue;
+    text += fmt::format("{}{} is {} instead of {} ({}), allowed: {}\n", indent, metric.name, found_text(metric),
+                        report::format_count(metric.expected), change_of(metric), metric.tolerance.text());
+  }
+  return text;
 }
 
 bool changed(const MetricVerdict& metric) { return metric.found != metric.expected; }
@@ -56,7 +70,29 @@ bool changed(const PointVerdict& verdict) {
          std::ranges::any_of(verdict.metrics, [](const MetricVerdict& metric) { return changed(metric); });
 }
 
-// "the model (since 0123456789ab), the numbers of the system": what is not as it was when the point was looked at last.
+// Lists "prefetch.threshold (51 before, 40 now)" for each policy and parameter whose value changed. If the policy
+// itself changed, its parameters are not listed.
+std::vector<std::string> changed_choices(const compare::NamedTexts& before, const compare::NamedTexts& now) {
+  std::vector<std::string> changed;
+  const auto text = [](const compare::NamedTexts& all, const std::string& key) {
+    return compare::named_or(all, key, std::string("none"));
+  };
+  std::vector<std::string> keys;
+  for (const auto* all : {&before, &now}) {
+    for (const auto& [key, value] : *all) {
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    }
+  }
+  for (const std::string& key : keys) {
+    const std::string owner = key.substr(0, key.find('.'));
+    if (owner != key && text(before, owner) != text(now, owner)) continue;
+    if (text(before, key) == text(now, key)) continue;
+    changed.push_back(fmt::format("{} ({} before, {} now)", key, text(before, key), text(now, key)));
+  }
+  return changed;
+}
+
+// Lists the conditions that changed since the last update: "the model (since 0123456789ab), the numbers of the system".
 std::string what_changed(const PointVerdict& verdict) {
   const MadeBy &before = verdict.expected_made_by, &now = verdict.answer.made_by;
   if (before.model_version.empty()) return "unknown: the baseline is of an older uvmsim; --update notes it";
@@ -66,11 +102,14 @@ std::string what_changed(const PointVerdict& verdict) {
   }
   if (before.system_sha256 != now.system_sha256) changed.emplace_back("the numbers of the system");
   if (other_trace(verdict)) changed.emplace_back("the trace");
-  if (changed.empty()) return "a plug-in: model, system and trace are as they were";
+  if (!before.choices.empty()) {  // an older baseline has none
+    std::ranges::move(changed_choices(before.choices, now.choices), std::back_inserter(changed));
+  }
+  if (changed.empty()) return "a policy: model, system and trace are as they were";
   return fmt::format("{}", fmt::join(changed, ", "));
 }
 
-// Bytes of the UTF-8 character at `at`; 0 when there is none, or none that XML 1.0 may hold.
+// Returns the bytes of the UTF-8 character at `at`; 0 if there is none, or if XML 1.0 does not allow it.
 std::size_t character_bytes(std::string_view text, std::size_t at) {
   const char c = text[at];
   if (is_control(c) && c != 0x7f && c != '\t' && c != '\n' && c != '\r') return 0;
@@ -79,7 +118,7 @@ std::size_t character_bytes(std::string_view text, std::size_t at) {
   return not_a_character ? 0 : utf8_character_bytes(text, at);
 }
 
-// Text and attribute values alike.
+// Escapes text and attribute values.
 std::string escaped(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -99,7 +138,8 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// "settled_ns is 1,060,000 instead of 1,051,511 (+0.80 %, allowed: exact)" of the first one outside, and how many more.
+// Describes the first metric outside its tolerance and counts the others: "settled_ns is 1,060,000 instead of 1,051,511
+// (+0.80 %, allowed: exact)".
 std::string failure_message(const PointVerdict& verdict) {
   std::string message;
   std::size_t more = 0;
@@ -115,7 +155,7 @@ std::string failure_message(const PointVerdict& verdict) {
   return more == 0 ? message : fmt::format("{}, and {} more", message, more);
 }
 
-// As JUnit has it: seconds, here with milliseconds.
+// Formats seconds, as JUnit requires, with milliseconds.
 std::string seconds_text(std::uint64_t ns) { return report::format_thousandths(ns / 1000000); }
 
 std::string testcase_xml(const CheckResult& result, const PointVerdict& verdict) {
@@ -154,15 +194,16 @@ struct Counts {
 }  // namespace
 
 std::string check_text(const CheckResult& result) {
-  std::string text = result.path + "\n";
+  std::string text = plain_text(result.path) + "\n";
   for (const PointVerdict& verdict : result.verdicts) {
     if (verdict.passed()) {
-      text += fmt::format("  ok    {}\n{}", verdict.name, seeds_table(verdict, "          "));
+      text += fmt::format("  ok    {}\n{}{}", plain_text(verdict.name), free_moves(verdict, "          "),
+                          seeds_table(verdict, "          "));
     } else if (!verdict.answer.error.empty()) {
-      text += fmt::format("  FAIL  {}: {}\n", verdict.name, verdict.answer.error);
+      text += fmt::format("  FAIL  {}: {}\n", plain_text(verdict.name), plain_line(verdict.answer.error));
     } else {
-      text += fmt::format("  FAIL  {}\n{}          changed: {}\n", verdict.name, failed_metrics(verdict, "          "),
-                          what_changed(verdict));
+      text += fmt::format("  FAIL  {}\n{}          changed: {}\n", plain_text(verdict.name),
+                          failed_metrics(verdict, "          "), what_changed(verdict));
     }
   }
   const std::size_t failures = result.failures();
@@ -173,7 +214,7 @@ std::string check_text(const CheckResult& result) {
 }
 
 std::string update_text(const CheckResult& result) {
-  std::string text = result.path + "\n";
+  std::string text = plain_text(result.path) + "\n";
   std::size_t count = 0;
   for (const PointVerdict& verdict : result.verdicts) {
     if (!changed(verdict)) continue;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -53,12 +54,25 @@ BaselinePoint new_point(const std::string& path, const sweep::Point& point, cons
   return out;
 }
 
+void set_tolerances(std::vector<BaselinePoint>& points, const compare::Tolerances& tolerances,
+                    const std::string& where) {
+  check_used(tolerances, points, where);
+  for (BaselinePoint& point : points) {
+    for (const auto& given : tolerances.given()) {
+      const auto& pattern = given.first;
+      const bool has =
+          std::ranges::any_of(point.expected, [&](const auto& metric) { return matches(pattern, metric.first); });
+      if (has) point.tolerances.add(pattern, given.second, where);
+    }
+  }
+}
+
 SweepPoints points_of_sweep(const std::string& path, const std::string& folder, const MetricChoice& metrics) {
   const sweep::Plan plan = sweep::read_plan(folder);
   sweep::refuse_scenarios(plan, folder);
   const sweep::PointFiles files(folder);
   SweepPoints out;
-  out.same_model = plan.model_version == sweep::model_version();
+  out.same_model = plan.model_version == sweep::model_version() && plan.policies_version == sweep::policies_version();
   std::size_t asked = 0, missing = 0;
   for (const sweep::PlannedPoint& planned : plan.points) {
     if (!planned.asked) continue;

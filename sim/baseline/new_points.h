@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points for a baseline: from a sweep that ran, or from runs made for it.
+// Creates points for a baseline from a sweep that ran, or from new runs.
 #pragma once
 
 #include <string>
@@ -10,24 +10,29 @@
 
 namespace uvmsim::baseline {
 
-// Names or patterns of metrics to expect; empty: the main ones (compare::is_main_metric) that a run has.
+// Names or patterns of expected metrics; empty: those main ones (compare::is_main_metric) that a run has.
 using MetricChoice = std::vector<std::string>;
 
-// A point of the baseline at `path`, named by its label, expecting what `answer` holds. Throws InputError when a
-// pattern of `metrics` matches nothing.
+// Gives each point the tolerances of its metrics. Throws InputError that starts with `where` for a tolerance without a
+// metric in these points.
+void set_tolerances(std::vector<BaselinePoint>& points, const compare::Tolerances& tolerances,
+                    const std::string& where);
+
+// Creates a point of the baseline at `path`, named by its label, that expects the metrics of `answer`. Throws
+// InputError when a pattern of `metrics` matches nothing.
 BaselinePoint new_point(const std::string& path, const sweep::Point& point, const RunAnswer& answer,
                         const MetricChoice& metrics);
 
 struct SweepPoints {
   std::vector<BaselinePoint> points;
-  bool same_model = true;  // the sweep was computed by this version of the model
+  bool same_model = true;  // this version of the model and its policies computed the sweep
 };
-// Every point of a sweep folder, in its order. Throws InputError when one has no result: a partial sweep is no
-// baseline.
+// Creates every point of a sweep folder, in its order. Throws InputError if a point has no result, because a partial
+// sweep is no baseline.
 SweepPoints points_of_sweep(const std::string& path, const std::string& folder, const MetricChoice& metrics);
 
-// Adds points behind those that are there. A label that another of the new points has, too, gets a number. Throws
-// InputError when one of the same inputs is there already.
+// Appends points. A label that occurs twice among the new points gets a number. Throws InputError if a point with the
+// same inputs exists already.
 void add_points(Baseline& baseline, const std::string& path, std::vector<BaselinePoint> points);
 
 }  // namespace uvmsim::baseline

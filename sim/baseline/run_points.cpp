@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::chrono::milliseconds kTick{100};
 constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{160} << 20;
 
-// What a worker does, in its own process: the position of a request in, its answer as JSON out.
+// The code of a worker process: it receives the position of a request and returns its answer as JSON.
 class Worker {
  public:
   explicit Worker(const std::vector<RunRequest>& requests) : requests_(requests), resolver_(kLargestKeptTrace) {}
@@ -60,10 +60,11 @@ class Worker {
     return {{"trace_sha256", resolved.record.trace.sha256},
             {"metrics", Json::object_t(view.metrics.begin(), view.metrics.end())},
             {"plugins", plugin_files(view)},
-            {"made_by", {now.uvmsim_version, now.commit, now.model_version, now.system_sha256}}};
+            {"made_by", Json::array({now.uvmsim_version, now.commit, now.model_version, now.system_sha256,
+                                     Json::object_t(now.choices.begin(), now.choices.end())})}};
   }
 
-  // Another trace has other results: that is no change of the model.
+  // Refuses another trace, whose different results would not be a change of the model.
   void check_trace(const RunRequest& request) {
     std::string found;
     try {
@@ -95,6 +96,7 @@ RunAnswer read_answer(const std::string& text) {
   if (!json.contains("metrics")) return answer;
   const Json& by = json.at("made_by");
   answer.made_by = {by.at(0), by.at(1), by.at(2), by.at(3)};
+  for (const auto& [key, value] : by.at(4).items()) answer.made_by.choices.emplace_back(key, value);
   answer.plugins = json.at("plugins").get<PluginFiles>();
   answer.host_ns = json.value("host_ns", std::uint64_t{0});
   for (const auto& [name, value] : json["metrics"].items()) answer.metrics.emplace_back(name, value);
@@ -107,7 +109,7 @@ std::vector<RunAnswer> run_points(const std::vector<RunRequest>& requests, std::
                                   const RunProgress& progress) {
   std::vector<RunAnswer> answers(requests.size());
   if (requests.empty()) return answers;
-  sweep::Plan plan;  // for the order only: points that share a trace go to the same worker
+  sweep::Plan plan;  // used only for the order: points that share a trace go to the same worker
   std::vector<std::size_t> positions;
   for (const RunRequest& request : requests) {
     positions.push_back(plan.points.size());

@@ -15,24 +15,24 @@ namespace uvmsim::baseline {
 
 struct RunRequest {
   sweep::Point point;
-  std::string trace_sha256;  // the only trace that will do; empty: any
+  std::string trace_sha256;  // the only accepted trace; empty: any
 };
 
 struct RunAnswer {
-  std::string error;         // one line; empty: it ran
+  std::string error;         // one line; empty: no error
   bool is_bug = false;       // the error is one of uvmsim or of a plug-in, not of the inputs
-  std::string trace_sha256;  // of the trace that is there
+  std::string trace_sha256;  // of the present trace
   MadeBy made_by;
   compare::Metrics metrics;
-  std::uint64_t host_ns = 0;  // how long it took to compute, by the clock of this machine
+  std::uint64_t host_ns = 0;  // wall-clock time of the computation on this machine
   PluginFiles plugins = {};
 };
 
-// Called now and then with how many are done; may throw to stop (Ctrl-C). May be empty.
+// Called regularly with the number of finished points; may throw to stop (Ctrl-C). May be empty.
 using RunProgress = std::function<void(std::size_t done)>;
 
-// Answers in the order of the requests, the same for any number of jobs. Each point runs in a process of its own kind
-// (sweep/worker_pool.h): one that crashes is an error of that point alone.
+// Returns the answers in the order of the requests, independently of the number of jobs. Points run in worker processes
+// (sweep/worker_pool.h): a crash is an error of its point alone.
 std::vector<RunAnswer> run_points(const std::vector<RunRequest>& requests, std::size_t jobs,
                                   const RunProgress& progress = {});
 

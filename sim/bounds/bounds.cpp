@@ -16,7 +16,7 @@ namespace uvmsim::bounds {
 
 namespace {
 
-// Any choice of windows gives a valid bound. So many counts, over all of them, take about a second.
+// Any choice of windows gives a valid bound. This number of counts, over all windows, takes about a second.
 constexpr std::size_t kMostCounts = std::size_t{1} << 20;
 
 std::vector<Window> count_windows(const Steps& steps, std::uint64_t capacity_pages) {
@@ -31,7 +31,7 @@ struct Move {
   std::uint64_t pages_in = 0, pages_out = 0;
 };
 
-// When steps are over at the earliest, given what must be moved in each window.
+// The earliest end of steps, given the pages that must be moved in each window.
 class WindowedHold {
  public:
   WindowedHold(const std::vector<Window>& windows, const LinkTime& link, bool write_backs)
@@ -56,7 +56,7 @@ class WindowedHold {
   struct Binding {
     std::size_t window = 0, step = 0;
   };
-  // The last step that the links held back.
+  // The last step that the links delayed.
   const std::optional<Binding>& last() const { return last_; }
   Move moved(std::size_t window, std::size_t step) const {
     const Window& w = windows_[window];
@@ -67,8 +67,8 @@ class WindowedHold {
   const std::vector<Window>& windows_;
   const LinkTime& link_;
   bool write_backs_;
-  std::vector<Nanoseconds> started_{Nanoseconds{}};  // of each window so far
-  Nanoseconds over_{};                               // all steps so far
+  std::vector<Nanoseconds> started_{Nanoseconds{}};  // by window so far
+  Nanoseconds over_{};                               // end of all steps so far
   std::optional<Binding> last_;
 };
 

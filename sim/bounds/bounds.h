@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front door: what no policy can do better, for one program on one system with so much GPU memory.
+// The main interface of this room: lower bounds for one program on one system with a given amount of GPU memory.
 //
-// Valid for every prefetch and eviction policy that the engine can run, with any latencies of faults and calls. What is
-// assumed, and what is left out so that it stays valid: README.md.
+// The bounds hold for every prefetch and eviction policy that the engine can run, with any latencies of faults and
+// calls. README.md lists the assumptions, and the costs that are left out to keep the bounds valid.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace uvmsim::bounds {
 
-// Each is at least the one before.
+// Each bound is at least as large as the one before.
 struct TimeBounds {
-  Nanoseconds compute{};      // L0: all resident, memory for free: the ideal time
-  Nanoseconds cold{};         // L1: what the host wrote has to arrive first
-  Nanoseconds min{};          // L2: and what cannot have stayed
-  Nanoseconds windowed{};     // L3: and what cannot have been fetched ahead
-  Nanoseconds write_backs{};  // L4: and what has to leave meanwhile
+  Nanoseconds compute{};      // L0: everything resident, memory for free: the ideal time
+  Nanoseconds cold{};         // L1: + data that the host wrote has to arrive first
+  Nanoseconds min{};          // L2: + data that cannot have stayed
+  Nanoseconds windowed{};     // L3: + data that cannot have been fetched ahead
+  Nanoseconds write_backs{};  // L4: + data that has to leave meanwhile
   Nanoseconds best() const { return write_backs; }
 };
 
@@ -31,15 +31,15 @@ struct ByteBounds {
   Nanoseconds link_time{};  // of htod and dtoh, at the links' full speed
 };
 
-// The last stretch of the program in which the links, not computing, set the best bound.
+// The last part of the program in which the links, not computing, determine the best bound.
 struct HardPhase {
-  std::uint64_t first_record = 0, last_record = 0;  // of the recording, from 1; 0: there is none
+  std::uint64_t first_record = 0, last_record = 0;  // of the recording, from 1; 0: none
   std::uint64_t htod_bytes = 0, dtoh_bytes = 0;
   Nanoseconds link_time{};
 };
 
 struct Bounds {
-  std::vector<unsigned> gpus;        // that the program uses
+  std::vector<unsigned> gpus;        // GPUs that the program uses
   std::uint64_t capacity_bytes = 0;  // of all of them
   TimeBounds time;
   ByteBounds bytes;
@@ -48,11 +48,11 @@ struct Bounds {
   TimeScaleResult time_scale;          // as RunResult has it
 };
 
-// `options` as for simulate(); policies and seed do not matter, but with a planner memory that the framework freed
-// holds nothing. Throws InputError as it does.
+// `options` are as for simulate(). Policies and seed do not matter, except that with a planner memory that the
+// framework freed holds nothing. Throws InputError as simulate() does.
 Bounds compute_bounds(const trace::Header& header, const RecordSource& source, const RunOptions& options);
 
-// The same of a program that is read already.
+// The same for a program that has been read already.
 Bounds compute_bounds(const Program& program, const config::SystemConfig& system, std::uint64_t capacity_bytes);
 
 }  // namespace uvmsim::bounds

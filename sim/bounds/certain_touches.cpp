@@ -46,7 +46,7 @@ void CertainTouches::for_each_segment(const std::function<void(const engine::Seg
   for (std::size_t i = 0; i < none_.sections.size(); ++i) {
     for (const engine::Operand& operand : none_.sections[i].operands) {
       if (operand.write && !writes_every_page(none_.sections[i], all_.sections[i], operand)) continue;
-      for (const engine::Segment& segment : operand.segments) f(segment);
+      operand.for_each_segment(f);
     }
   }
   for (const engine::PageRef& page : none_.touches) f({page.block, page.page, 1, 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a run is from the best bound, and what lies between.
+// The distance of a run from the best bound, and its parts.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,23 @@
 
 namespace uvmsim::bounds {
 
-// The run's time is the bound on computing (TimeBounds::compute) and these four, none of them negative:
+// The run's time is the sum of the bound on computing (TimeBounds::compute) and these four parts, none of them
+// negative:
 struct Distance {
-  // best bound - compute: what the bytes that must move cost, however well they are overlapped
+  // best bound - compute: the cost of the bytes that must move, at the best possible overlap
   Nanoseconds necessary_bytes{};
-  // full-speed link time of what moved - that of what must move: fetched in vain, evicted too early
+  // full-speed link time of the moved bytes - that of the bytes that must move: useless fetches, early evictions
   Nanoseconds excess_bytes{};
-  // the driver's time with fault batches without that of the copies in them, and its wake-ups
+  // the driver's time for fault batches without that of the copies in them, and its wake-ups
   Nanoseconds fault_latency{};
-  // the rest: copies that wait for each other, for faults, and computing for them; calls of the host
+  // the rest: copies that wait for each other or for faults, computing that waits for copies, calls of the host
   Nanoseconds serialisation{};
-  // Moved beyond what must move.
+  // Bytes moved beyond those that must move.
   std::uint64_t excess_htod_bytes = 0, excess_dtoh_bytes = 0;
 };
 
-// Each part in this order, the later ones only as far as they fit: faults and copies that other work hides cost
-// nothing. `bounds` are of the same program, system and memory.
+// Parts are limited in this order to the remaining time, because faults and copies that other work hides cost nothing.
+// `bounds` must be of the same program, system and memory.
 Distance distance_of(const RunResult& result, const Bounds& bounds, const config::SystemConfig& system);
 
 }  // namespace uvmsim::bounds

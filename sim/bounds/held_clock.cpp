@@ -30,8 +30,8 @@ class HeldClock {
   engine::IdealClock clock_;
   std::size_t operation_ = 0, step_ = 0;
   std::size_t step_begin_ = 0;  // operation
-  Nanoseconds step_end_{};      // of those so far
-  Nanoseconds held_{};          // all finished steps are over then at the earliest
+  Nanoseconds step_end_{};      // end of the step's operations so far
+  Nanoseconds held_{};          // the earliest end of all finished steps
 };
 
 void HeldClock::add(const ClockCall& call) {
@@ -68,7 +68,7 @@ void HeldClock::finish_operation(Nanoseconds end) {
 void HeldClock::finish_step() {
   const Nanoseconds held = hold_(step_, step_end_);
   held_ = std::max(held_, held);
-  // Who waits for the only operation waits for the step.
+  // Waiting for the only operation of a step is waiting for the step.
   if (operation_ - step_begin_ == 1) {
     const Operation& only = program_.operations[step_begin_];
     if (only.on_host) {

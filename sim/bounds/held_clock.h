@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ideal clock of a program, held back where pages have to arrive first.
+// The ideal clock of a program, delayed where pages have to arrive first.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace uvmsim::bounds {
 
-// Called for each step in order with the time at which its operations end as far as computing goes; returns the time
-// before which not all of them can be over, however little is left to compute.
+// Called for each step in order with the time at which its operations end if only computing counts. Returns the time
+// before which not all of them can be over, even if nothing is left to compute.
 using Hold = std::function<Nanoseconds(std::size_t step, Nanoseconds computed)>;
 
-// The least time of the whole program. What comes after a step still takes its own time, and waits where the program
-// waits (engine/ideal_clock.h).
+// The least time of the whole program. Work after a step still takes its own time, and waits where the program waits
+// (engine/ideal_clock.h).
 Nanoseconds held_time(const Program& program, const Steps& steps, const Hold& hold);
 
 }  // namespace uvmsim::bounds

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operations are certainly over before another one begins, whatever runs on the streams beside them.
+// Determines which operations are certainly over before another one begins, whatever runs concurrently on other
+// streams.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +13,15 @@
 
 namespace uvmsim::bounds {
 
-// Operations count from 0 in the order in which they are added: work of streams, and what the host does itself.
+// Operations count from 0 in the order in which they are added: work of streams and of the host itself.
 class IssueOrder {
  public:
-  // A record that is no operation.
+  // Follows a record that is not an operation.
   void follow(const trace::Record& record) { order_.follow(record); }
   void host_waits_for_device() { order_.host_waits_for_device(); }
 
-  // A record that is the next operation, on a stream or of the host. Operations [0, result) are over before it begins.
+  // Adds a record that is the next operation, on a stream or of the host. Operations [0, result) are over before it
+  // begins.
   std::size_t add(const trace::Record& record, std::uint32_t stream) {
     const std::size_t after = oldest(
         passed_[stream], [&](std::uint32_t other, std::uint64_t work) { return order_.precedes(other, work, stream); });
@@ -39,9 +41,10 @@ class IssueOrder {
     std::uint64_t number;  // StreamOrder's
     std::size_t operation;
   };
-  using Passed = std::map<std::uint32_t, std::size_t>;  // by stream: so many of works_ are known to come before
+  // By stream: the number of its works_ that are known to come before.
+  using Passed = std::map<std::uint32_t, std::size_t>;
 
-  // The oldest operation that need not be over.
+  // Returns the oldest operation that need not be over.
   template <class IsOver>
   std::size_t oldest(Passed& passed, const IsOver& is_over) const {
     std::size_t first = operations_;

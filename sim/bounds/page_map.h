@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value for every page of the address space, kept as runs of equal ones.
+// A value for every page of the address space, stored as runs of equal values.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace uvmsim::bounds {
 
-// Value{} is the value of every page at first.
+// Value{} is the initial value of every page.
 template <class Value>
 class PageMap {
  public:
@@ -31,8 +31,8 @@ class PageMap {
     }
   }
 
-  // Calls f(first, end, value) for the runs in [first, end), ascending, those of Value{} too. f must not change the
-  // map.
+  // Calls f(first, end, value) for the runs in [first, end), ascending, including those of Value{}. f must not change
+  // the map.
   template <class F>
   void for_each(std::uint64_t first, std::uint64_t end, F&& f) const {
     auto run = runs_.upper_bound(first);
@@ -58,7 +58,7 @@ class PageMap {
     Value value;
   };
 
-  // Makes `page` a border. Returns the first run at or behind it.
+  // Makes `page` a border. Returns the first run at or after it.
   typename std::map<std::uint64_t, Run>::iterator split(std::uint64_t page) {
     auto next = runs_.lower_bound(page);
     if (next == runs_.begin()) return next;
@@ -69,7 +69,7 @@ class PageMap {
     return runs_.emplace_hint(next, page, rest);
   }
 
-  std::map<std::uint64_t, Run> runs_;  // by first page; apart or of different values
+  std::map<std::uint64_t, Run> runs_;  // by first page; neighbours are not adjacent or have different values
 };
 
 }  // namespace uvmsim::bounds

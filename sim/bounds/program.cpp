@@ -38,7 +38,6 @@ class Reader {
         is_planned_(!options.entry(policy::Slot::kPlan).is_drivers_own),
         capacity_bytes_(capacity_bytes),
         space_(static_cast<unsigned>(options.system.gpus.size())),
-        full_space_(static_cast<unsigned>(options.system.gpus.size())),
         layout_(options.layout, space_) {}
 
   void add(const trace::Record& record, bool is_segment, std::uint64_t number);
@@ -67,12 +66,11 @@ class Reader {
   void add_run(std::uint64_t first, std::uint64_t end, std::size_t first_run);
   void merge_runs(std::size_t first_run);
   std::size_t add_spans(const std::vector<driver::BlockSpan>& spans);
-  const AddressSpace& full_space();
   void add_kernel(const trace::Record& record, const trace::Kernel& kernel);
   void add_host_access(const trace::HostAccess& access);
   void free_object(trace::ObjectId id, bool tensor);
   void free_released();
-  void release(const std::vector<BlockIndex>& blocks);
+  void release(const std::vector<PageRun>& pages);
   void note_dead(const layout::Placement& placement);
 
   const trace::Header& header_;
@@ -80,7 +78,6 @@ class Reader {
   const bool is_planned_;  // a planner drops what is dead
   std::uint64_t capacity_bytes_;
   AddressSpace space_;  // of the layout; in it no page holds anything
-  AddressSpace full_space_;
   layout::Layout layout_;
   IssueOrder order_;
   std::set<unsigned> gpus_{0};
@@ -141,26 +138,18 @@ void Reader::add_on_host(Action action, std::size_t first_run) {
   program_.operations.push_back({action, true, 0, after, number_, first_run, end_run, end_run});
 }
 
-// An address space like ours in which every page holds something.
-const AddressSpace& Reader::full_space() {
-  while (full_space_.block_count() < space_.block_count()) {
-    full_space_.pages(full_space_.allocate(0, kBlockBytes), kHost).resident = PageMask::all();
-  }
-  return full_space_;
-}
-
 void Reader::add_kernel(const trace::Record& record, const trace::Kernel& kernel) {
   if (kernel.device < 0 || static_cast<std::size_t>(kernel.device) >= options_.system.gpus.size()) {
     throw_input_error("kernel '{}' runs on device {}; system '{}' has {}", kernel.name, kernel.device,
                       options_.system.name, options_.system.gpus.size());
   }
   gpus_.insert(static_cast<unsigned>(kernel.device));
-  const auto plan = [&](const AddressSpace& space) {
+  const auto plan = [&](const AddressSpace* space) {
     return engine::plan_kernel(kernel, header_.quantum_bytes, layout_, space, options_.system, capacity_bytes_, 0);
   };
-  const engine::KernelWork none = plan(space_);
+  const engine::KernelWork none = plan(&space_);
   std::optional<engine::KernelWork> all;
-  if (reads_and_writes(kernel)) all = plan(full_space());
+  if (reads_and_writes(kernel)) all = plan(nullptr);
   const CertainTouches touches(kernel, none, all ? *all : none);
   const std::size_t first_run = program_.runs.size();
   touches.for_each_segment([&](const engine::Segment& segment) {
@@ -184,9 +173,9 @@ void Reader::add_host_access(const trace::HostAccess& access) {
   add_on_host(Action::kHostTouch, first_run);
 }
 
-void Reader::release(const std::vector<BlockIndex>& blocks) {
+void Reader::release(const std::vector<PageRun>& pages) {
   const std::size_t first_run = program_.runs.size();
-  for (const BlockIndex block : blocks) add_run(page_index(block, 0), page_index(block, kPagesPerBlock), first_run);
+  for (const PageRun& run : pages) add_run(run.first, run.end, first_run);
   add_on_host(Action::kFree, first_run);
 }
 
@@ -207,23 +196,27 @@ void Reader::free_object(trace::ObjectId id, bool tensor) {
   const bool waits = placement.owns && (placement.managed || placement.device);
   if (!waits && is_planned_) note_dead(placement);
   if (waits) wait_all();
-  std::vector<BlockIndex> blocks;
-  const auto note = [&](BlockIndex block) { blocks.push_back(block); };
+  std::vector<PageRun> pages;
+  const auto note = [&](BlockIndex first, std::uint64_t count) {
+    pages.push_back({page_index(first, 0), page_index(first, count * kPagesPerBlock)});
+  };
   if (tensor) {
     layout_.free_tensor(id, note);
     if (!waits) layout_.forget(id);
   } else {
     layout_.free(id, note);
   }
-  release(blocks);
+  release(pages);
 }
 
 void Reader::free_released() {
   if (layout_.released().empty()) return;
   wait_all();
-  std::vector<BlockIndex> blocks;
-  layout_.drop_released([&](BlockIndex block) { blocks.push_back(block); });
-  release(blocks);
+  std::vector<PageRun> pages;
+  layout_.drop_released([&](BlockIndex first, std::uint64_t count) {
+    pages.push_back({page_index(first, 0), page_index(first, count * kPagesPerBlock)});
+  });
+  release(pages);
 }
 
 void Reader::add(const trace::Record& record, bool is_segment, std::uint64_t number) {

@@ -18,12 +18,12 @@ struct PageState {
     kGpu,      // or written back since
     kUnknown,  // perhaps mapped remotely
   } place = Place::kNowhere;
-  std::size_t step = 0;  // kGpu: of the last use; kHost: since when
+  std::size_t step = 0;  // kGpu: of the last use; kHost: of the arrival
   bool operator==(const PageState&) const = default;
 };
 using Place = PageState::Place;
 
-// Steps end where everything later comes after everything before.
+// A step ends where everything later comes after everything before.
 std::vector<std::size_t> step_ends(const std::vector<Operation>& operations) {
   std::vector<std::size_t> ends;
   std::size_t after_all = operations.size();  // least `after` of the operations from `i` on
@@ -40,8 +40,8 @@ class StepBuilder {
   StepBuilder(const Program& program, const config::SystemConfig& system)
       : program_(program),
         thrashing_(system.driver.thrashing_enable),
-        // What was on a GPU once may be mapped remotely later: by access counters after an eviction, between GPUs
-        // that fight over it. Then only the first time costs for certain.
+        // A page that was on a GPU may later be mapped remotely: by access counters after an eviction, or between GPUs
+        // that compete for it. Then only the first time certainly costs.
         comes_once_(system.driver.access_counter_migration || program.gpus.size() > 1) {}
 
   Steps build();
@@ -78,7 +78,7 @@ class StepBuilder {
   const Program& program_;
   bool thrashing_, comes_once_;
   PageMap<PageState> pages_;
-  std::span<const Operation> operations_;  // of the step in hand
+  std::span<const Operation> operations_;  // of the current step
   std::size_t number_ = 0;
   Step step_;
   std::vector<std::pair<PageRun, PageState>> changes_;
@@ -104,7 +104,7 @@ void StepBuilder::use(const PageRun& run) {
   for (const auto& [pages, state] : changes_) pages_.assign(pages.first, pages.end, state);
 }
 
-// The host has the pages afterwards, unless a GPU used them in the same step.
+// The host takes the pages, unless a GPU used them in the same step.
 void StepBuilder::take(const PageRun& run) {
   changes_.clear();
   pages_.for_each(run.first, run.end, [&](std::uint64_t first, std::uint64_t end, const PageState& state) {
@@ -118,21 +118,21 @@ void StepBuilder::take(const PageRun& run) {
   for (const auto& [pages, state] : changes_) pages_.assign(pages.first, pages.end, state);
 }
 
-// Contents are dead. Hints stay: what is not known about a page still is not.
+// Drops dead contents. Hints stay: the location of such a page remains unknown.
 void StepBuilder::drop(const PageRun& run) {
   changes_.clear();
   pages_.for_each(run.first, run.end, [&](std::uint64_t first, std::uint64_t end, const PageState& state) {
     if (state.place == Place::kUnknown) return;
     changes_.push_back({{first, end}, {}});
     if (state.place != Place::kGpu) return;
-    // Used and discarded in one step, in whatever order: nothing is known.
+    // Used and discarded in one step in unknown order: nothing is certain.
     const bool now = state.step == number_;
     end_interval(state.step, end - first, now ? Interval::End::kForgotten : Interval::End::kDropped);
   });
   for (const auto& [pages, state] : changes_) pages_.assign(pages.first, pages.end, state);
 }
 
-// The memory is gone, with its hints.
+// Frees the memory and its hints.
 void StepBuilder::free(const PageRun& run) {
   drop(run);
   pages_.assign(run.first, run.end, {});
@@ -147,8 +147,8 @@ void StepBuilder::forget_blocks(const PageRun& run) {
   pages_.assign(first_page, end_page, {Place::kUnknown, 0});
 }
 
-// 2 MB blocks that the CPU touches and a GPU used: the driver watches them from then on, and may pin their pages to the
-// host, which GPUs then read remotely (driver/thrashing.h).
+// Returns the 2 MB blocks that the CPU touches and a GPU used: the driver watches them from then on, and may pin their
+// pages to the host, which GPUs then read remotely (driver/thrashing.h).
 std::vector<PageRun> StepBuilder::bouncing_blocks() {
   std::vector<PageRun> blocks;
   if (!thrashing_) return blocks;
@@ -165,7 +165,7 @@ std::vector<PageRun> StepBuilder::bouncing_blocks() {
   return blocks;
 }
 
-// In an order that costs no more than the one in which the step's operations run, whichever that is.
+// Plays the step's operations in an order that costs no more than the unknown real one.
 void StepBuilder::play() {
   for_each_run(Action::kHint, [&](const PageRun& run) { forget_blocks(run); });
   if (has(Action::kUse)) {

@@ -19,11 +19,11 @@ class Counter {
         write_backs_(steps.steps.size() - first_border_, capacity_pages) {}
 
   void add(std::size_t number, const Step& step);
-  // The program is over: what is open could also have stayed beside what did stay, no more.
+  // Ends the program: open intervals could also have stayed beside those that stayed, within the capacity.
   void close(std::size_t steps, const std::vector<Interval>& open);
 
   std::uint64_t pages_in() const { return in_; }
-  // Of the pages in use more than fit are written back by now, too.
+  // Pages in use beyond the capacity have been written back by now, too.
   std::uint64_t pages_out() const { return out_ + open_ - std::min(open_, capacity_); }
   std::uint64_t pages_out_at_end() const { return out_; }
 
@@ -47,7 +47,7 @@ void Counter::add(std::size_t number, const Step& step) {
     const std::uint64_t pages = interval.pages;
     switch (interval.end) {
       case Interval::End::kCold:
-        in_ += began_inside ? pages : lost(loads_, interval.from, number, pages);  // else perhaps fetched before
+        in_ += began_inside ? pages : lost(loads_, interval.from, number, pages);  // otherwise possibly fetched before
         continue;
       case Interval::End::kReused:
         in_ += lost(loads_, interval.from, number, pages);
@@ -61,7 +61,7 @@ void Counter::add(std::size_t number, const Step& step) {
         if (began_inside) out_ += lost(write_backs_, interval.from, number, pages);
         break;
       case Interval::End::kTaken:
-        if (began_inside) out_ += pages;  // else perhaps written back before
+        if (began_inside) out_ += pages;  // otherwise possibly written back before
         break;
       case Interval::End::kForgotten:
         break;

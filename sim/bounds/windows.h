@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must cross the links between the end of one step and the end of another: the bounds' counts.
+// Counts the pages that must cross the links between the end of one step and the end of another.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace uvmsim::bounds {
 
-// Least numbers of pages to the GPU and back to the host from the end of step `base` - 1 (the start of the program for
-// 0) to the end of step `base` + i.
+// The least numbers of pages to the GPU and back to the host from the end of step `base` - 1 (the start of the program
+// for 0) to the end of step `base` + i.
 struct Window {
   std::size_t base = 0;
   std::vector<std::uint64_t> pages_in, pages_out;
 };
 
-// At the start of the program nothing is on the GPU. Later windows allow any content of memory at their start, the best
-// for what follows.
+// At the start of the program the GPU holds nothing. Later windows allow any content of memory at their start, the best
+// one for what follows.
 Window count_window(const Steps& steps, std::size_t base, std::uint64_t capacity_pages);
 
 }  // namespace uvmsim::bounds

@@ -29,7 +29,8 @@ Examples:
 )";
 
 constexpr const char* kBoundsNotes = R"(
-Times are lower bounds of the whole program, each at least the one before:
+Times are lower bounds of the whole program (with 32 iterations, if the trace marks some and --iterations says no other
+number), each at least the one before:
   compute      everything is in GPU memory and that costs nothing: the ideal time of `uvmsim run`
   cold         what the host wrote has to arrive before the kernels that use it end
   MIN          and what cannot have stayed in memory since its last use has to come again (Belady's MIN)
@@ -52,7 +53,8 @@ void compare(TraceRuns& runs, const sweep::Point& point, report::RunBounds& boun
 
 std::vector<report::RunRecord> bounds_of(TraceRuns& runs, const RunArguments& run) {
   runs.measure();
-  const std::vector<sweep::Point> points = points_of(run);
+  std::vector<sweep::Point> points = points_of(run);
+  for (sweep::Point& point : points) runs.fix_length(point);
   std::vector<sweep::PointToRun> limits;
   std::vector<std::string> names;
   for (const sweep::Point& point : points) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/common/plain_text.h"
 #include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/point.h"
@@ -43,7 +44,7 @@ std::string hard_phase_text(const RunRecord& record) {
 }
 
 std::string bounds_heading(const RunRecord& record) {
-  std::string text = fmt::format("{} on {}\n", record.trace.name, record.options.system.name);
+  std::string text = fmt::format("{} on {}\n", plain_text(record.trace.name), plain_text(record.options.system.name));
   if (record.partial) text += fmt::format("partial trace: only its first {} records\n", record.result.records);
   text += fmt::format("layout {}{}\n", layout::given_text(record.options.layout),
                       record.options.include_host_gaps ? "" : ", without host gaps");
@@ -53,7 +54,9 @@ std::string bounds_heading(const RunRecord& record) {
     text += fmt::format(", touched {}, which the factors divide", format_bytes(*record.touched_footprint_bytes));
   }
   text += "\n";
-  return text + "lower bounds of the whole program, and the least that moves between GPU and host\n\n";
+  const std::uint64_t iterations = record.options.iterations;
+  return text + fmt::format("lower bounds of the whole program{}, and the least that moves between GPU and host\n\n",
+                            iterations == 0 ? "" : fmt::format(" with {} iterations", iterations));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "sim/cli/progress.h"
+#include "sim/cli/say.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
 #include "sim/common/sha256.h"
@@ -68,7 +69,7 @@ int calibrate(const Values& values) {
     if (path == "-") throw_input_error("standard input has no name that a system could refer to; give a file");
     experiments.push_back(validate::read_experiments(path));
     source += (source.empty() ? "" : ", ") + source_of(path);
-    for (const std::string& warning : experiments.back().warnings) fmt::print(stderr, "uvmsim: warning: {}\n", warning);
+    for (const std::string& warning : experiments.back().warnings) warn("{}", warning);
   }
   Progress progress(values.given("verbose"));
   std::string step;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -14,10 +15,13 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/result_output.h"
 #include "sim/cli/run_options.h"
+#include "sim/cli/say.h"
 #include "sim/cli/sweep_work.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/common/file_lock.h"
+#include "sim/common/plain_text.h"
 #include "sim/policy/plugin.h"
 
 namespace uvmsim::cli {
@@ -48,10 +52,18 @@ Examples:
 )";
 
 constexpr const char* kCheckNotes = R"(
-Expected values are exact unless the baseline gives a tolerance; configs/baselines/README.md describes the file. Paths in
+Expected values are exact unless the point or its file gives a tolerance. A limit of one side (+1%) lets an improvement
+pass. configs/baselines/README.md describes the file. Paths in
 it are relative to its folder. A trace that is missing, or is not the one that the baseline was made with, fails its points.
 Exit code: 0 all as expected, 1 something is not, 2 an error in the input, 3 a bug in uvmsim or a plug-in.
 )";
+
+// Whether two versions of a point run the same and expect values of the same metrics.
+bool same_question(const baseline::BaselinePoint& a, const baseline::BaselinePoint& b) {
+  const auto name = [](const auto& metric) { return metric.first; };
+  return sweep::label(a.point) == sweep::label(b.point) && a.point.plugins.size() == b.point.plugins.size() &&
+         std::ranges::equal(a.expected, b.expected, {}, name, name);
+}
 
 // The checks of the first form.
 class Checker {
@@ -100,12 +112,26 @@ class Checker {
         print(baseline::check_text(results_[i]) + paths_[i] + " stays as it was\n");
         continue;
       }
-      const std::string before = baseline::baseline_text(baselines_[i]);
-      const std::string now = baseline::baseline_text(baseline::updated(baselines_[i], results_[i]));
-      if (now != before) write_file(paths_[i], now, {.over_input = true});
+      write_updated(i);
       print(baseline::update_text(results_[i]));
     }
     return exit_code([&](const baseline::CheckResult&) { return all_ran; });
+  }
+
+  // Into the file as it is by now: other points may have been updated or added while these ran.
+  void write_updated(std::size_t i) {
+    const FileLock lock(paths_[i]);
+    const baseline::Baseline present = baseline::read_baseline(paths_[i]);
+    for (const baseline::PointVerdict& verdict : results_[i].verdicts) {
+      const auto ran = std::ranges::find(baselines_[i].points, verdict.name, &baseline::BaselinePoint::name);
+      const auto kept = std::ranges::find(present.points, verdict.name, &baseline::BaselinePoint::name);
+      if (kept == present.points.end() || !same_question(*ran, *kept)) {
+        throw_input_error("{}: not updated: the point '{}' changed while it ran; run the command again", paths_[i],
+                          verdict.name);
+      }
+    }
+    const std::string now = baseline::baseline_text(baseline::updated(present, results_[i]));
+    if (now != baseline::baseline_text(present)) write_file(paths_[i], now, {.over_input = true});
   }
 
   template <class Fine>
@@ -133,46 +159,95 @@ baseline::Baseline existing_or_empty(const std::string& path) {
   return std::filesystem::exists(path, ignored) ? baseline::read_baseline(path) : baseline::Baseline{};
 }
 
-// Puts points into the file; tolerances and description of the command line with them.
-void write_points(const std::string& path, baseline::Baseline baseline, std::vector<baseline::BaselinePoint> points,
-                  const Values& values) {
+// What to expect of new points, and what the baseline is for. These options may stand before --new or behind it.
+constexpr Option kMaking[] = {
+    {"metric", "NAME[,NAME...]", "with --from or --new: what to expect, default the main metrics", kRepeatable},
+    {"tolerance", "[NAME=]TOLERANCE",
+     "with --from or --new: what counts as no change in these points, such as settled_ns=0.5% or evictions=10; +1% is "
+     "a "
+     "limit of rises alone, -1% one of falls; may be repeated",
+     kRepeatable},
+    {"description", "TEXT", "with --from or --new: one line that says what the baseline is for"}};
+
+struct Making {
+  baseline::MetricChoice metrics;
+  compare::Tolerances tolerances;
+  std::optional<std::string> description;
+};
+
+// From one or two parts of a command line.
+Making read_making(std::initializer_list<const Values*> parts) {
+  Making making;
+  std::vector<std::string> tolerances;
+  for (const Values* values : parts) {
+    std::ranges::move(values->listed("metric"), std::back_inserter(making.metrics));
+    std::ranges::move(values->texts("tolerance"), std::back_inserter(tolerances));
+    const auto description = values->text("description");
+    if (description && making.description) throw_input_error("--description is given twice");
+    if (description) making.description = description;
+  }
+  making.tolerances.add_all(tolerances, "--tolerance");
+  return making;
+}
+
+std::string tolerances_text(const compare::Tolerances& tolerances) {
+  std::string text;
+  for (const auto& [metric, given] : tolerances.given()) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", metric, tolerances.of(metric).text());
+  }
+  return text;
+}
+
+// Puts points with their tolerances into the file as it is by now. Points that are there keep theirs.
+void write_points(const std::string& path, std::vector<baseline::BaselinePoint> points, const Making& making) {
+  const FileLock lock(path);
+  baseline::Baseline baseline = existing_or_empty(path);
   const std::size_t before = baseline.points.size(), added = points.size();
+  baseline::set_tolerances(points, making.tolerances, "--tolerance");
   baseline::add_points(baseline, path, std::move(points));
-  baseline.tolerances.add_all(values.texts("tolerance"), "--tolerance");
-  baseline::check_tolerances(baseline, "--tolerance");
-  if (const auto description = values.text("description")) baseline.description = *description;
+  const std::string old_description = baseline.description;
+  baseline.description = making.description.value_or(old_description);
   write_file(path, baseline::baseline_text(baseline), {.over_input = true});
-  fmt::print("{}: {} point{} written{}\n", path, added, added == 1 ? "" : "s",
+  fmt::print("{}: {} point{} written{}\n", plain_text(path), added, added == 1 ? "" : "s",
              before == 0 ? "" : fmt::format(", {} in all", before + added));
+  if (!making.tolerances.given().empty()) {
+    fmt::print("  tolerances of the new points: {}\n", tolerances_text(making.tolerances));
+  }
+  if (!baseline.tolerances.given().empty()) {
+    fmt::print("  tolerances of the file, for what a point says nothing of: {}\n",
+               tolerances_text(baseline.tolerances));
+  }
+  if (!old_description.empty() && old_description != baseline.description) {
+    fmt::print("  description: {} (before: {})\n", plain_text(baseline.description), plain_text(old_description));
+  }
 }
 
 int make_from_sweep(const std::string& path, const std::string& folder, const Values& values) {
-  baseline::Baseline baseline = existing_or_empty(path);
-  baseline::SweepPoints sweep = baseline::points_of_sweep(path, folder, values.listed("metric"));
-  if (!sweep.same_model) {
-    fmt::print(stderr,
-               "uvmsim: warning: {} was computed by another version of the model; if the check fails, --update\n",
-               folder);
-  }
-  write_points(path, std::move(baseline), std::move(sweep.points), values);
+  existing_or_empty(path);  // a file that is none is an error before the work
+  const Making making = read_making({&values});
+  baseline::SweepPoints sweep = baseline::points_of_sweep(path, folder, making.metrics);
+  if (!sweep.same_model) warn("{} was computed by another version of the model; if the check fails, --update", folder);
+  write_points(path, std::move(sweep.points), making);
   return 0;
 }
 
 int make_from_runs(const std::string& path, const Values& values) {
-  const CommandLine line = run_command();
+  CommandLine line = run_command();
+  line.options.insert(line.options.end(), std::begin(kMaking), std::end(kMaking));
   const Values given = read(line, "uvmsim run", *values.rest());
   if (given.given("help")) {
     fmt::print("{}", help_of(line));
     return 0;
   }
   if (given.given("explain-columns")) throw_input_error("--new: --explain-columns runs nothing; allowed without it");
+  const Making making = read_making({&values, &given});
   const RunArguments run = read_run_options(given);
   if (run.shared.trace == "-") throw_input_error("--new: the trace of a baseline is a file, not standard input");
   if (run.json || run.csv || run.timeline || run.profile) {
     throw_input_error(
         "--new: a baseline is all that is written; allowed without --json, --csv, --timeline and --profile");
   }
-  baseline::Baseline baseline = existing_or_empty(path);
+  existing_or_empty(path);  // a file that is none is an error before the work
   std::vector<baseline::RunRequest> requests;
   for (const sweep::Point& point : points_of(run)) requests.push_back({point, ""});
 
@@ -184,9 +259,9 @@ int make_from_runs(const std::string& path, const Values& values) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (answers[i].is_bug) throw ModelError(answers[i].error);
     if (!answers[i].error.empty()) throw InputError(answers[i].error);
-    points.push_back(baseline::new_point(path, requests[i].point, answers[i], values.listed("metric")));
+    points.push_back(baseline::new_point(path, requests[i].point, answers[i], making.metrics));
   }
-  write_points(path, std::move(baseline), std::move(points), values);
+  write_points(path, std::move(points), making);
   return 0;
 }
 
@@ -225,7 +300,7 @@ int check_baselines(const Values& values) {
 }  // namespace
 
 CommandLine check_command() {
-  return {
+  CommandLine line{
       .usage = kCheckUsage,
       .options =
           {{"only", "PATTERN", "only points whose name matches; * and ? are wildcards"},
@@ -236,18 +311,18 @@ CommandLine check_command() {
            {"junit", "FILE", "write JUnit XML, one test case per point; - is standard output"},
            {"update", "", "write what was found into the baseline; tolerances and metrics stay"},
            {"from", "SWEEP", "make a baseline of a sweep that has run, or add its points"},
-           {"new", "", "make a baseline of new runs, or add them; all that follows are options of uvmsim run"},
-           {"metric", "NAME[,NAME...]", "with --from or --new: what to expect, default the main metrics", kRepeatable},
-           {"tolerance", "[NAME=]TOLERANCE",
-            "with --from or --new: what counts as no change, such as settled_ns=0.5% or evictions=10; may be repeated",
-            kRepeatable},
-           {"description", "TEXT", "with --from or --new: one line that says what the baseline is for"},
+           {"new", "",
+            "make a baseline of new runs, or add them; what follows are options of uvmsim run, and those below that "
+            "are "
+            "for --new"},
            kVerbose,
            kHelp},
       .notes = kCheckNotes,
       .most_arguments = kMostBaselines,
       .run = check_baselines,
       .last_word = "--new"};
+  line.options.insert(line.options.end() - 2, std::begin(kMaking), std::end(kMaking));  // before --verbose and --help
+  return line;
 }
 
 }  // namespace uvmsim::cli

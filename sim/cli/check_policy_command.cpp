@@ -19,8 +19,9 @@ using policy::PolicyEntry;
 constexpr const char* kCheckPolicyUsage = R"(uvmsim check-policy FILE.so|NAME[:key=value,...] [options]
 
 Tests a policy, a plug-in or a built-in, and says what is wrong with it: every parameter at its ends, random histories
-on GPUs of a few chunks or random blocks, whole programs on tiny GPUs, everything twice. Each check runs in a process of
-its own; a policy that crashes or does not return is found too. Exit code 0: nothing is wrong; 1: something is.
+on GPUs of a few chunks or random blocks, whole programs on tiny GPUs, everything twice and in processes with other
+addresses. Each check runs in a process of its own; a policy that crashes or does not return is found too, with the
+function that does. Exit code 0: nothing is wrong; 1: something is.
 
 What the simulator itself takes care of (pages outside the allocation, memory that is resident already) is no error.
 

@@ -14,16 +14,18 @@
 #include <exception>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "sim/cli/interrupt.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/work_line.h"
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
-#include "sim/common/one_line.h"
 #include "sim/common/out_of_memory.h"
+#include "sim/common/plain_text.h"
 #include "sim/common/version.h"
 #include "sim/formats/did_you_mean.h"
 #include "sim/formats/wrapped.h"
@@ -97,6 +99,8 @@ int dispatch(const Program& program, std::vector<std::string> arguments) {
     return 0;
   }
   const Command& command = find_command(program, name == "help" ? arguments.front() : name);
+  std::optional<WorkLine> work_line;
+  if (program.tells_long_work) work_line.emplace(fmt::format("{}: {}", program.name, command.name));
   return run(command.line(), fmt::format("{} {}", program.name, command.name),
              name == "help" ? Arguments{"--help"} : arguments);
 }
@@ -111,13 +115,23 @@ void flush_standard_output() {
 // Last words. Standard error may be closed or full, too.
 template <class... Args>
 int complain(int code, const Program& program, fmt::format_string<Args...> format, Args&&... args) {
-  std::string line = fmt::format("{}: ", program.name), text = fmt::format(format, std::forward<Args>(args)...);
+  std::string line = fmt::format("{}: ", program.name),
+              text = plain_line(fmt::format(format, std::forward<Args>(args)...));
   constexpr std::string_view kError = "error:";
   if (text.starts_with(kError)) text.replace(0, kError.size(), styled(STDERR_FILENO, kRed, kError));
   line += text;
   line += '\n';
   static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
   return code;
+}
+
+// What the system says names neither the stream that cannot be written nor what a thread lacks.
+std::string what_failed(const std::system_error& error) {
+  if (std::ferror(stdout) != 0) return fmt::format("cannot write standard output: {}", error.code().message());
+  if (error.code() == std::errc::resource_unavailable_try_again) {
+    return "no memory or no process is left for another thread (limits: ulimit -v, ulimit -u)";
+  }
+  return error.what();
 }
 
 // Takes no memory.
@@ -161,7 +175,7 @@ int run_program(const Program& program, int argument_count, char** arguments) {
   } catch (const std::bad_alloc&) {
     return complain_without_memory();
   } catch (const std::system_error& error) {  // a file, a stream or a thread that the system refuses
-    return complain(kInputError, program, "error: {}", one_line(error.what()));
+    return complain(kInputError, program, "error: {}", what_failed(error));
   } catch (const std::exception& error) {  // ModelError among them
     return complain(kBug, program, "this is a bug in {}: {}", program.bug_owner, error.what());
   }

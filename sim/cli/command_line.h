@@ -21,6 +21,7 @@ struct Program {
   std::string_view bug_owner;       // "this is a bug in <...>"
   // For completion: the names that an option ("--system") or a command ("systems") takes; none where that is a file.
   std::vector<std::string> (*words_for)(std::string_view what) = nullptr;
+  bool tells_long_work = false;  // work_line.h
 };
 
 // What --help prints.

@@ -8,6 +8,9 @@
 namespace uvmsim::cli {
 
 CommandLine run_command();           // replay a trace on a system, under one or several limits
+CommandLine fit_command();           // which machines hold a program, how slow it is on the others
+CommandLine why_command();           // where the time of one run goes
+CommandLine advise_command();        // what to change in a program without changing its kernels
 CommandLine bounds_command();        // how fast a program can be at best (sim/bounds)
 CommandLine check_command();         // run the points of a baseline again; 3: a bug, not a change
 CommandLine check_policy_command();  // does a policy keep its contract?
@@ -22,6 +25,7 @@ CommandLine trace_command();         // inspect, convert, check, import and gene
 CommandLine systems_command();       // which systems there are, every figure with its source
 CommandLine layouts_command();       // the layouts, their parameters, what a trace takes under each
 CommandLine policies_command();      // which policies there are, what each can be set to
+CommandLine bpf_command();           // policies in the C for eBPF as plug-ins
 CommandLine validate_command();      // measured experiments against simulated; 1: beyond tolerances
 CommandLine calibrate_command();     // fit a system's costs to measured experiments
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/cli/run_options.h"
+#include "sim/cli/say.h"
 #include "sim/cli/sweep_work.h"
 #include "sim/cli/terminal.h"
 #include "sim/common/atomic_file.h"
@@ -54,8 +55,10 @@ constexpr const char* kLeagueNotes = R"(
 DIR becomes the folder of a sweep with lower bounds: interrupted, the same command goes on, and what was computed is not
 computed again. It holds league.txt, league.csv and league.json, and results.sqlite and results.csv as every sweep does.
 `python3 -m analysis.plot_league DIR -o FIGURE` draws it.
-Ranks are by the time of a settled iteration where a number of iterations was asked for (sim/report/README.md says when a
-run has settled; one that has not is marked, and ranked by the mean of its passes), else by that of the whole run. Equal
+Ranks are by the time of a settled iteration: all policies run 32 iterations, or as many as --iterations says
+(sim/report/README.md says when a run has settled; one that has not is marked, and ranked by the mean of the later half
+of its passes). They are by the time of the whole run where the trace marks no iteration that can be repeated, and with
+--iterations recorded. Equal
 times share one. "/ driver": that time over the one under the driver's own policies. "learning": iterations before the
 first settled one. "/ bound", "/ best known": the whole run's time over the best lower bound, and over the fastest of all
 policies. What lies between the
@@ -204,8 +207,8 @@ int show(const sweep::Plan& plan, const std::string& folder) {
     fmt::print("{}\n", name);
   }
   if (league.failed + league.missing == 0) return kFine;
-  fmt::print(stderr, "uvmsim: {}: {} of {} runs failed, {} are missing; `uvmsim sweep run {}` tries them again\n",
-             folder, league.failed, plan.points.size(), league.missing, folder);
+  say("uvmsim: {}: {} of {} runs failed, {} are missing; `uvmsim sweep run {}` tries them again", folder, league.failed,
+      plan.points.size(), league.missing, folder);
   return kFailed;
 }
 

@@ -30,7 +30,7 @@ Texts policy_names(std::string_view slot) {
 
 // The names that an option such as "--system", or a command such as "systems", takes.
 Texts completion_words(std::string_view what) {
-  if (what == "--system" || what == "--recorded-on" || what == "systems") return system_names();
+  if (what == "--system" || what == "--gpus" || what == "--recorded-on" || what == "systems") return system_names();
   if (what == "--layout" || what == "layouts") return layout::layout_names();
   if (what == "--footprint") return {"allocated", "touched"};
   if (what == "policies" || what == "check-policy") return policy_names("");
@@ -42,6 +42,10 @@ Texts completion_words(std::string_view what) {
 
 constexpr std::array kCommands = {
     Command{"run", "replay a trace on a system, with less and less GPU memory", run_command},
+    Command{"fit", "which GPUs hold a program, how slow it is on the others, and where it gets too slow", fit_command},
+    Command{"why", "why a run is slow: which kernels wait, for what memory, and what could be saved", why_command},
+    Command{"advise", "what to change in a program: advice, prefetches, what to leave on the host; the lines to add",
+            advise_command},
     Command{"bounds", "how fast a program can be at best, whatever the policies do", bounds_command},
     Command{"check", "run a baseline again: a CI check of policies and of the model", check_command},
     Command{"compare", "what changed between two files of results, or two sweeps", compare_command},
@@ -57,6 +61,7 @@ constexpr std::array kCommands = {
     Command{"policies", "the policies of all slots and their parameters", policies_command},
     Command{"check-policy", "test a policy, a plug-in or a built-in, and say what is wrong with it",
             check_policy_command},
+    Command{"bpf", "policies of gpu_ext, in the C for eBPF, as plug-ins", bpf_command},
     Command{"validate", "replay measured experiments, print measured against simulated", validate_command},
     Command{"calibrate", "fit a system's costs to measured experiments", calibrate_command},
     Command{"completion", "a script that completes the command line in bash, zsh or fish", completion_command},
@@ -78,7 +83,8 @@ constexpr Program kProgram = {
     kCommands,
     "",
     "uvmsim or a policy plug-in",
-    completion_words};
+    completion_words,
+    true};
 
 }  // namespace
 }  // namespace uvmsim::cli

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/cli/bpf_skeleton.h"
 #include "sim/cli/parameter_text.h"
 #include "sim/common/error.h"
 #include "sim/formats/did_you_mean.h"
@@ -33,6 +34,8 @@ Examples:
   uvmsim policies
   uvmsim policies tree
   uvmsim policies --plugin ./mine.so mine --json
+  uvmsim policies slru --as-bpf >slru.bpf.c
+      a source for gpu_ext, of prefetch and evict policies: our own where there is one, else a beginning
 
 )";
 
@@ -93,7 +96,10 @@ int print_policies(const Values& values) {
   const std::vector<const PolicyEntry*> all = registry.list();
   const Arguments& names = values.arguments();
   const Entries entries = names.empty() ? all : named(all, names.front());
-  if (values.given("json")) {
+  if (values.given("as-bpf")) {
+    if (names.empty()) throw_input_error("--as-bpf: of which policy? `uvmsim policies slru --as-bpf`");
+    fmt::print("{}", as_bpf(*entries.front()));
+  } else if (values.given("json")) {
     print_as_json(entries);
   } else if (names.empty()) {
     print_overview(entries);
@@ -107,7 +113,7 @@ int print_policies(const Values& values) {
 
 CommandLine policies_command() {
   return {.usage = kPoliciesUsage,
-          .options = {kPlugins, {"json", "", "print JSON"}, kHelp},
+          .options = {kPlugins, {"json", "", "print JSON"}, {"as-bpf", "", "print a source for gpu_ext"}, kHelp},
           .most_arguments = 1,
           .run = print_policies,
           .width = 80};

@@ -39,8 +39,8 @@ class Progress {
   // `verbose`: a line when a step begins and ends, wherever standard error goes.
   explicit Progress(bool verbose) : verbose_(verbose) {}
 
-  // Begins a step of `total` units; 0 = unknown.
-  void begin(std::string step, std::uint64_t total);
+  // Begins a step of `total` units; 0 = unknown. `at_most`: it may end before.
+  void begin(std::string step, std::uint64_t total, bool at_most = false);
   void update(std::uint64_t done);
   // Updates it, a safe point for Ctrl-C (interrupt.h). It must outlive what it returns.
   std::function<void(std::uint64_t done)> reporter();
@@ -51,6 +51,8 @@ class Progress {
   StatusLine line_;
   std::string step_;
   std::uint64_t total_ = 0;
+  bool at_most_ = false;
+  std::chrono::steady_clock::time_point began_;
 };
 
 }  // namespace uvmsim::cli

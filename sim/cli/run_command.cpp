@@ -16,6 +16,8 @@
 #include "sim/cli/run_summary.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/trace_runs.h"
+#include "sim/config/calibration.h"
+#include "sim/config/load_system.h"
 #include "sim/report/event_fan.h"
 #include "sim/report/glossary.h"
 #include "sim/report/profile.h"
@@ -38,6 +40,8 @@ Examples:
       with so little memory that the program's footprint is 1, 1.25, ... times as large; one table
   uvmsim run gpt2.uvmt --system h200-sxm-pcie5 --osf 2 --prefetch tree:threshold=75 --json result.json
       another prefetch threshold; the whole result for a script
+  uvmsim run gpt2.uvmt --system a100-pcie-80g --osf 1.25,1.5,2 --uncertainty
+      how sure that is: a range beside each time and slowdown
   uvmsim run gpt2.uvmt --system h200-sxm-pcie5 --osf 1.5,2,4 --bounds --best-of all
       also how far that is from what no policy can beat, and from the fastest policy there is
 
@@ -47,14 +51,20 @@ constexpr const char* kRunNotes = R"(
 OSF is the oversubscription factor: footprint / capacity, where the footprint is the GPU memory (2 MiB chunks)
 that holds all live managed memory at its peak under the chosen layout. Programs that take one large block and divide it
 themselves (JAX, TensorFlow, RMM) need --footprint touched: a 2 MiB chunk counts from the GPU's first to its last touch. Without --osf and --capacity-bytes the GPU's own memory is the capacity.
-Slowdown is against one run, whatever the policies: the driver's own with the GPU's own memory. More memory than the GPU
-has is refused, or with --hypothetical-capacity said in the result. If the trace marks iterations, numbers are
-means of those from which on all agree, and the line above them says after how many the run had settled. "not settled after N iterations": more of
-them (--iterations) may show it; until then numbers are of all passes of the repeated iteration, or of the last one recorded.
---bounds is about the whole run, not its settled iterations; `uvmsim bounds --help` explains it.
+Slowdown is against one run, whatever the policies: the driver's own with room for all. That is the GPU's own memory, or
+for a program that needs more as much as it needs, and the text says so. More memory than the GPU has is otherwise
+refused, or with --hypothetical-capacity said in the result.
+If the trace marks iterations, one of them is repeated until the run has settled, at most 64 times; numbers are means of
+those from which on all agree, and the line above them says after how many. A run that has not settled then is marked:
+its numbers are means of the later half of the passes, with the shortest and the longest. Policies that know the future
+are told how long the program is: they run 32 iterations. --iterations fixes the number.
+--uncertainty adds a range: the same run with the driver's costs, the link and the host's memory as fast and as slow as
+machines differ. It is wider for systems whose costs were carried over from another GPU; `uvmsim systems` says which.
+--bounds is about the whole run, not its settled iterations; `uvmsim bounds --help` explains it. With --best-of all runs
+are 32 iterations long.
 --explain-columns says what every column and counter means. Sizes take a unit: 12GiB, 512MiB, 80GB. Results never contain a file's folder, a date or a machine's name.
 `uvmsim systems` and `uvmsim policies` list what --system, --prefetch and --evict take; `uvmsim systems NAME` the keys
-of --set.
+of --set, which also multiplies all that match: --set 'costs.*=x1.25'.
 )";
 
 // The files that a run writes: opened before the simulation, in place only when all of it succeeded.
@@ -107,19 +117,24 @@ class Runner {
 
   void run_all() {
     std::vector<sweep::Point> chosen = points_of(run_);
-    const sweep::Point& first = chosen.front();
-    const bool is_baseline = runs_.resolve(first).id == runs_.resolve(sweep::baseline_of(first)).id;
+    baseline_ = runs_.fitting_baseline(chosen.front());
+    const bool is_baseline = runs_.resolve(chosen.front()).id == runs_.resolve(baseline_).id;
     const bool with_unlimited = run_.unlimited_run && !is_baseline;
     std::vector<sweep::Point> rivals;  // the same number for each chosen point
     for (const sweep::Point& point : chosen) {
       for (sweep::Point& rival : runs_.rivals_of(point)) rivals.push_back(std::move(rival));
+    }
+    // The fastest of several is told by whole runs: of one length.
+    if (!rivals.empty()) {
+      for (sweep::Point& point : chosen) runs_.fix_length(point);
+      for (sweep::Point& point : rivals) runs_.fix_length(point);
     }
     for (sweep::Point& point : chosen) point.bounds = run_.bounds;
     std::vector<report::RunRecord> records = run(with_unlimited, chosen, rivals);
     auto next = records.begin();
     std::vector<report::UnlimitedRun> unlimited;  // by seed
     for (std::uint64_t seed = 0; (with_unlimited || is_baseline) && seed < run_.seeds; ++seed) {
-      unlimited.push_back(report::as_unlimited(next[static_cast<std::ptrdiff_t>(seed)].result));
+      unlimited.push_back(report::as_unlimited(next[static_cast<std::ptrdiff_t>(seed)]));
     }
     if (with_unlimited) next += static_cast<std::ptrdiff_t>(run_.seeds);
     const auto end_of_chosen = next + static_cast<std::ptrdiff_t>(chosen.size());
@@ -128,6 +143,7 @@ class Runner {
       records_of_runs_[i].unlimited = unlimited[i % run_.seeds];
     }
     if (!rivals.empty()) compare(std::span(end_of_chosen, records.end()));
+    if (run_.uncertainty) find_ranges(chosen, !unlimited.empty());
   }
 
   void write_and_print() {
@@ -150,9 +166,9 @@ class Runner {
       points.push_back({runs_.resolve(point), is_chosen ? outputs_.events() : nullptr});
     };
     if (with_unlimited) {
-      names.emplace_back("no limit");
+      names.emplace_back("room for all");
       for (std::uint64_t seed = 0; seed < run_.seeds; ++seed) {
-        sweep::Point baseline = sweep::baseline_of(run_.shared);
+        sweep::Point baseline = baseline_;
         baseline.seed += seed;
         add(baseline, false);
       }
@@ -167,6 +183,45 @@ class Runner {
     return runs_.compute(sweep::run_points, fmt::format("{}", fmt::join(names, ", ")), points);
   }
 
+  // The same runs on the fastest and the slowest machine that the system may stand for, each with its own baseline.
+  void find_ranges(std::vector<sweep::Point> chosen, bool with_unlimited) {
+    const config::SystemConfig& system = records_of_runs_.front().options.system;
+    const config::Calibration calibration = config::calibration_of(system, config::default_search_path());
+    const config::Corners corners = config::corners_of(calibration.kind);
+    for (report::RunRecord& record : records_of_runs_) {
+      record.uncertainty = report::Uncertainty{config::calibration_text(calibration), corners.text};
+      report::widen(*record.uncertainty, record);
+    }
+    std::vector<sweep::PointToRun> points;
+    for (const std::vector<std::string>* settings : {&corners.fast, &corners.slow}) {
+      const auto add = [&](sweep::Point point) {
+        point.bounds = false;
+        point.settings.insert(point.settings.end(), settings->begin(), settings->end());
+        points.push_back({runs_.resolve(point), nullptr});
+      };
+      for (std::uint64_t seed = 0; with_unlimited && seed < run_.seeds; ++seed) {
+        sweep::Point baseline = baseline_;
+        baseline.seed += seed;
+        add(std::move(baseline));
+      }
+      for (const sweep::Point& point : chosen) add(point);
+    }
+    const std::vector<report::RunRecord> records =
+        runs_.compute(sweep::run_points, "the fastest and the slowest machine", points);
+    auto next = records.begin();
+    for (int corner = 0; corner < 2; ++corner) {
+      std::vector<report::UnlimitedRun> unlimited;
+      for (std::uint64_t seed = 0; with_unlimited && seed < run_.seeds; ++seed) {
+        unlimited.push_back(report::as_unlimited(*next++));
+      }
+      for (std::size_t i = 0; i < records_of_runs_.size(); ++i) {
+        report::RunRecord run = *next++;
+        if (with_unlimited) run.unlimited = unlimited[i % run_.seeds];
+        report::widen(*records_of_runs_[i].uncertainty, run);
+      }
+    }
+  }
+
   void compare(std::span<const report::RunRecord> rivals) {
     const std::size_t of_each = rivals.size() / records_of_runs_.size();
     for (report::RunRecord& record : records_of_runs_) {
@@ -179,6 +234,7 @@ class Runner {
   const RunArguments& run_;
   TraceRuns runs_;
   RunOutputs outputs_;
+  sweep::Point baseline_;  // what slowdowns divide by, of the first seed
   std::vector<report::RunRecord> records_of_runs_;
 };
 

@@ -26,7 +26,8 @@ const std::vector<Option> kMachine = {
     {"footprint", "KIND",
      "footprint that --osf divides: allocated (default), or touched: memory counts from its first to its last touch"},
     {"footprint-bytes", "SIZE", "footprint that --osf divides, instead of the measured one"},
-    {"hypothetical-capacity", "", "allow a limit of more memory than the GPU has; results say so"},
+    {"hypothetical-capacity", "",
+     "allow a limit of more memory than the GPU has, or without a limit as much as the program needs; results say so"},
     {"host-capacity-bytes", "SIZE",
      "host memory for managed data, above the system's SSD: --set host.memory_bytes=SIZE"},
     {"layout", "NAME[:key=value,...]",
@@ -39,7 +40,8 @@ const std::vector<Option> kProgram = {
     {"seed", "N", "seed of policies that draw random numbers, default 1"},
     {"seeds", "N",
      "run N seeds, from --seed on; tables show the mean, and the shortest and the longest time; default 1"},
-    {"iterations", "N", "marked iterations to run: the last recorded one is repeated; default as recorded"},
+    {"iterations", "N",
+     "marked iterations to run: N of them, `recorded`, or `settled` (default): until the run has settled, at most 64"},
     {"replay-all", "", "replay every iteration; else those that begin as an earlier one did are counted as it ran"},
     {"time-scale", "X",
      "factor of kernel durations, or auto (default): by a roofline, from the GPU of the recording to the system's"},
@@ -132,6 +134,7 @@ void check_outputs_of(const RunArguments& run) {
     if (*file && run.osf_thousandths.size() > 1) {
       throw_input_error("{} shows one run; give one --osf, not {}", name, run.osf_thousandths.size());
     }
+    if (*file && run.uncertainty) throw_input_error("{} shows one run; run --uncertainty without it", name);
     if (*file && run.seeds > 1) throw_input_error("{} shows one run; give --seed, not --seeds", name);
   }
   // A timeline and a profile are files, whatever they are called.
@@ -172,15 +175,28 @@ RunArguments read_shared(const std::string& command, const Values& values) {
 
 std::vector<Option> program_options() { return joined({kMachine, kProgram}); }
 
+std::vector<Option> replay_options() {
+  std::vector<Option> options;
+  for (const Option& option : program_options()) {
+    for (const std::string_view name :
+         {"layout", "set", "seed", "iterations", "time-scale", "recorded-on", "no-host-gaps", "partial"}) {
+      if (option.name == name) options.push_back(option);
+    }
+  }
+  return options;
+}
+
 std::vector<Option> run_options() {
   std::vector<Option> policies;
   for (const policy::Slot slot : kPolicySlots) {
     policies.push_back({policy::slot_name(slot), "NAME[:key=value,...]", slot_info(slot).option_help});
   }
   const std::vector<Option> own = {
-      {"until-settled", "", "end when the run has settled (sim/report/README.md): --iterations are the most that run"},
-      {"no-unlimited-run", "",
-       "do not also run what slowdowns divide by: the driver's own policies, the GPU's whole memory"},
+      {"until-settled", "", "end when the run has settled, as without --iterations: its N are the most that run"},
+      {"no-unlimited-run", "", "do not also run what slowdowns divide by: the driver's own policies with room for all"},
+      {"uncertainty", "",
+       "how sure the result is: also run with driver costs, link and host as fast and as slow as machines differ, and "
+       "say the range"},
       {"bounds", "", "how far the result is from the best lower bound, and what lies between"},
       {"best-of", "PREFETCH+EVICT",
        "with --bounds: also run these policies, or all pairs of them with `all`, and compare with the fastest; may be "
@@ -216,9 +232,14 @@ std::vector<Option> bounds_options() {
 
 RunArguments read_program_options(const std::string& command, const Values& values) {
   RunArguments run;
-  sweep::Point& shared = run.shared;
-  shared.system =
+  run.shared.system =
       values.required("system", command + ": option --system is missing; `uvmsim systems` lists what it takes");
+  read_replay_options(values, run);
+  return run;
+}
+
+void read_replay_options(const Values& values, RunArguments& run) {
+  sweep::Point& shared = run.shared;
   shared.settings = values.texts("set");
   if (values.given("host-capacity-bytes")) {
     shared.settings.push_back(fmt::format("host.memory_bytes={}", values.size("host-capacity-bytes", 0)));
@@ -232,14 +253,13 @@ RunArguments read_program_options(const std::string& command, const Values& valu
   shared.plugins = values.texts("plugin");
   shared.seed = values.number("seed", 1);
   run.seeds = values.number("seeds", 1, {.least = 1, .most = 1000, .as_typed = true});
-  shared.iterations = sweep::parse_iterations("--iterations", values.text("iterations"));
+  sweep::parse_iterations("--iterations", values.text("iterations"), shared);
   shared.time_scale_millionths = sweep::parse_time_scale("--time-scale", values.text("time-scale").value_or("auto"));
   shared.recorded_on = values.text("recorded-on").value_or("");
   shared.include_host_gaps = !values.given("no-host-gaps");
   shared.replay_all = values.given("replay-all");
   shared.partial = values.given("partial");
   check_program(run);
-  return run;
 }
 
 RunArguments read_run_options(const Values& values) {
@@ -250,10 +270,10 @@ RunArguments read_run_options(const Values& values) {
   }
   run.unlimited_run = !values.given("no-unlimited-run");
   run.bounds = values.given("bounds");
+  run.uncertainty = values.given("uncertainty");
   run.shared.until_settled = values.given("until-settled");
-  sweep::Point bounded = run.shared;
-  bounded.bounds = run.bounds;
-  sweep::check_until_settled(bounded, "--until-settled");
+  sweep::check_iterations(run.shared, "--iterations");
+  if (run.shared.iterations == 0) run.shared.until_settled = false;  // the default does that
   run.csv = values.text("csv");
   run.timeline = values.text("timeline");
   run.profile = values.text("profile");

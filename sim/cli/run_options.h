@@ -25,6 +25,7 @@ struct RunArguments {
   std::uint64_t seeds = 1;                     // how many, from that of `shared` on
   bool unlimited_run = true;                   // also run the baseline, to compare with
   bool bounds = false;                         // how far results are from the best bound
+  bool uncertainty = false;                    // also on the fastest and the slowest machine it may stand for
   bool best_of_all = false;                    // every pair of policies runs too, to compare with the fastest
   std::vector<PolicyPair> best_of;             // or these do
   bool verbose = false;
@@ -38,12 +39,16 @@ std::vector<Option> run_options();
 std::vector<Option> bounds_options();
 // What every command that replays programs takes: the machine, where memory lies, how the program runs.
 std::vector<Option> program_options();
+// Those of them that say how a program runs, for commands that choose machines and limits themselves.
+std::vector<Option> replay_options();
 
 // Throw InputError: what is wrong and what is allowed, in one line.
 RunArguments read_run_options(const Values& values);
 RunArguments read_bounds_options(const Values& values);
 // `command`: "league", for messages.
 RunArguments read_program_options(const std::string& command, const Values& values);
+// All of program_options() but the system, as far as they are options of the command.
+void read_replay_options(const Values& values, RunArguments& run);
 
 // One point per limit, in the order given, and seed; without any limit, the one without. The seed varies fastest.
 std::vector<sweep::Point> points_of(const RunArguments& run);

@@ -2,11 +2,13 @@
 #include "sim/cli/run_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
 #include <span>
 
+#include "sim/common/plain_text.h"
 #include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 
@@ -22,7 +24,48 @@ using report::format_thousandths;
 using report::RunRecord;
 
 // What slowdowns divide by (sweep::baseline_of).
-constexpr const char* kSlowdown = "slowdown against the driver's policies without limit";
+std::string slowdown_name(const RunRecord& record) {
+  constexpr const char* kSlowdown = "slowdown against the driver's policies with room for all";
+  if (!record.unlimited || !record.unlimited->hypothetical) return kSlowdown;
+  return fmt::format("{} (hypothetical: {})", kSlowdown, format_bytes(record.unlimited->capacity_bytes));
+}
+
+// Bytes moved one way, by cause: the lines below a sum add up to it. Those that most programs have none of show only
+// where there are some.
+struct TransferCause {
+  const char* name;
+  std::uint64_t Counters::*bytes;
+  bool always = false;
+};
+struct Transfers {
+  const char* name;
+  bool always;
+  std::vector<TransferCause> causes;
+
+  std::uint64_t bytes(const Counters& counters) const {
+    std::uint64_t sum = 0;
+    for (const TransferCause& cause : causes) sum += counters.*cause.bytes;
+    return sum;
+  }
+};
+const std::vector<Transfers> kTransfers = {{"HtoD (GiB)",
+                                            true,
+                                            {{"  for faults", &Counters::htod_fault_bytes, true},
+                                             {"  prefetched", &Counters::htod_prefetch_bytes, true},
+                                             {"  by calls of the program", &Counters::htod_user_bytes},
+                                             {"  by access counters", &Counters::htod_counter_bytes}}},
+                                           {"DtoH (GiB)",
+                                            true,
+                                            {{"  evicted", &Counters::dtoh_evict_bytes, true},
+                                             {"  for faults of the host", &Counters::dtoh_fault_bytes},
+                                             {"  prefetched", &Counters::dtoh_prefetch_bytes},
+                                             {"  by calls of the program", &Counters::dtoh_user_bytes}}},
+                                           {"between GPUs (GiB)",
+                                            false,
+                                            {{"  for faults", &Counters::dtod_fault_bytes},
+                                             {"  prefetched", &Counters::dtod_prefetch_bytes},
+                                             {"  by calls of the program", &Counters::dtod_user_bytes},
+                                             {"  evicted", &Counters::dtod_evict_bytes}}}};
 
 // What a row shows of a run: the iterations to quote where the trace marks some. Found once: there may be a million.
 struct Quoted {
@@ -42,8 +85,8 @@ std::string factor_or_dash(std::uint64_t thousandths) {
 }
 
 std::string capacity_note(const RunRecord& record) {
-  if (!record.options.limited) return " (the GPU's own memory)";
-  return report::has_hypothetical_capacity(record) ? " (hypothetical: the GPU has less)" : "";
+  if (report::has_hypothetical_capacity(record)) return " (hypothetical: the GPU has less)";
+  return record.options.limited ? "" : " (the GPU's own memory)";
 }
 
 // The factor asked for, and the one that ran where whole chunks make it differ by 1 % or more.
@@ -55,11 +98,11 @@ std::string osf_text(const RunRecord& record) {
   return difference * 100 < asked ? text : fmt::format("{} (ran {})", text, format_factor(ran));
 }
 
-// Iterations until the run settles, the most of several seeds; "no" where one has not.
+// Iterations until the run settles, the most of several seeds.
 std::string learning_text(std::span<const Quoted> seeds) {
   std::uint64_t most = 0;
   for (const Quoted& one : seeds) {
-    if (!one.has_settled()) return "no";
+    if (!one.has_settled()) return "not settled";
     most = std::max(most, one.settled->learning);
   }
   return format_count(most);
@@ -71,17 +114,39 @@ std::string iterations_text(const report::SettledIterations& settled) {
 }
 
 // What the numbers of a table are about.
-std::string quoted_text(const Quoted& first, std::uint64_t iterations, bool any_settled) {
-  if (!first.settled) return "numbers of the whole run";
-  if (any_settled) {
-    return "numbers of settled iterations, after so many of learning; no: not settled, of the last one or all passes";
-  }
-  return fmt::format("numbers of {}; {}", iterations_text(*first.settled),
-                     report::settled_text(*first.settled, iterations));
+std::string quoted_text(const Quoted& first) {
+  return first.settled ? "means over settled iterations; learning: iterations before the first of them"
+                       : "numbers of the whole run";
+}
+
+// How long a run could have been at most.
+std::string length_text(const RunRecord& record) {
+  const RunOptions& options = record.options;
+  if (!record.not_repeated.empty()) return "as recorded, since " + record.not_repeated;
+  if (options.iterations == 0) return "as recorded";
+  return fmt::format("{}{}", options.until_settled ? "at most " : "", options.iterations);
+}
+
+// Of a run that has not settled: which iterations its numbers are means of, and how far apart these are.
+std::string unsettled_text(const RunRecord& record, const Quoted& quoted, std::string text = "") {
+  const report::SettledIterations& window = *quoted.settled;
+  text += report::settled_text(window, record.result.iterations.size());
+  text += fmt::format(" ({}): {}", length_text(record), iterations_text(window));
+  if (window.count > 1) text += fmt::format(", {} to {} ms", format_ms(window.shortest), format_ms(window.longest));
+  return wrapped_line(text, 2) + "\n";
+}
+
+// What a range was made of.
+std::string uncertainty_note(const RunRecord& record) {
+  if (!record.uncertainty) return "";
+  return wrapped_line(fmt::format("ranges: {}; driver costs of this system: {}", record.uncertainty->varied,
+                                  record.uncertainty->calibration),
+                      2) +
+         "\n";
 }
 
 std::string heading(const RunRecord& record) {
-  std::string text = fmt::format("{} on {}\n", record.trace.name, record.options.system.name);
+  std::string text = fmt::format("{} on {}\n", plain_text(record.trace.name), plain_text(record.options.system.name));
   if (record.partial) text += fmt::format("partial trace: only its first {} records ran\n", record.result.records);
   text += policies_text(record);
   text += fmt::format("layout {}, seed {}{}\n", layout::given_text(record.options.layout), record.options.seed,
@@ -99,10 +164,41 @@ std::string part_text(const RunRecord& record) {
   return text;
 }
 
-// "No limit" means little when the program does not fit the whole GPU either.
+// The other reading of each factor.
+std::string device_memory_note(std::span<const RunRecord> records) {
+  const RunRecord& first = records.front();
+  if (first.result.unmanaged_bytes == 0) return "";
+  const bool beside = first.options.system.runtime.device_memory_beside;
+  std::vector<std::string> factors;
+  for (const RunRecord& record : records) {
+    const report::OsfReadings osf = report::osf_readings(record);
+    factors.push_back(format_factor(beside ? osf.before_loading_thousandths : osf.managed_thousandths));
+    if (factors.size() > 1 && factors.back() == factors[factors.size() - 2]) factors.pop_back();
+  }
+  return fmt::format("device memory of the program {}, {} the capacity; OSF of {}: {}\n",
+                     format_bytes(first.result.unmanaged_bytes), beside ? "beside" : "part of",
+                     beside ? "what is free before it is loaded" : "what is left for managed memory",
+                     fmt::join(factors, ", "));
+}
+
+// Its slowdown means nothing.
+std::string nothing_touched_note(const RunRecord& record) {
+  if (!record.result.touches_nothing()) return "";
+  return "No kernel of this trace touches managed memory: what they touch was not recorded (coverage none), so that "
+         "the "
+         "run says nothing about memory.\n";
+}
+
 std::string unlimited_note(const RunRecord& record) {
-  if (!record.unlimited || record.unlimited->evictions == 0) return "";
-  return "no limit = this GPU's own memory, which is too small for this program and evicts as well\n";
+  if (!record.unlimited) return "";
+  std::string text;
+  if (record.unlimited->hypothetical) {
+    text += fmt::format(
+        "this GPU's own memory is too small for the program: slowdowns divide by a hypothetical run with {}\n",
+        format_bytes(record.unlimited->capacity_bytes));
+  }
+  if (!record.unlimited->is_settled) text += "the run that slowdowns divide by has not settled\n";
+  return text;
 }
 
 }  // namespace
@@ -111,7 +207,7 @@ std::string policies_text(const RunRecord& record) {
   std::string text;
   for (const report::PolicyUsed& policy : record.policies) {
     text += fmt::format("{} {} ({})", policy.slot, policy.name, policy.information_class);
-    for (const auto& [key, value] : policy.parameters) text += fmt::format(" {}={}", key, value);
+    for (const auto& [key, value] : policy.parameters) text += fmt::format(" {}={}", key, plain_text(value));
     text += "\n";
   }
   return text;
@@ -125,7 +221,7 @@ std::string time_scale_text(const RunRecord& record) {
   if (scale.rule == TimeScaleRule::kNone) {
     if (record.header.gpu.empty()) return "";
     return fmt::format("kernel durations as recorded on {}, which no system has; --recorded-on names one that does\n",
-                       record.header.gpu);
+                       plain_text(record.header.gpu));
   }
   bool same = true;
   std::string classes;
@@ -136,9 +232,9 @@ std::string time_scale_text(const RunRecord& record) {
         fmt::format("  {:<7} x {:<8} {:>6} kernels, {} -> {} ms\n", name, format_thousandths((factor + 500) / 1000),
                     c.kernels, format_ms(c.recorded_ns), format_ms(c.scaled_ns));
   });
-  if (same) return fmt::format("kernel durations as recorded on {}\n", scale.recorded_on);
+  if (same) return fmt::format("kernel durations as recorded on {}\n", plain_text(scale.recorded_on));
   return fmt::format("kernel durations from {} by a roofline; what limits the kernels of the trace:\n{}",
-                     scale.recorded_on, classes);
+                     plain_text(scale.recorded_on), classes);
 }
 
 std::string run_summary(const RunRecord& record) {
@@ -148,7 +244,7 @@ std::string run_summary(const RunRecord& record) {
   if (settled) header.push_back(iterations_text(*settled));
   header.emplace_back("whole run");
   TextTable table(header);
-  const auto add = [&](const char* name, const std::string& of_settled, const std::string& of_run) {
+  const auto add = [&](const std::string& name, const std::string& of_settled, const std::string& of_run) {
     if (settled) {
       table.add_row({name, of_settled, of_run});
     } else {
@@ -173,22 +269,36 @@ std::string run_summary(const RunRecord& record) {
     add("  shortest and longest iteration",
         fmt::format("{} to {}", format_ms(settled->shortest), format_ms(settled->longest)), "");
   }
-  add("slowdown against all resident", "", factor_or_dash(report::slowdown_thousandths(result)));
-  if (record.unlimited) {
-    const std::string slowdown = factor_or_dash(report::slowdown_to_unlimited_thousandths(record));
-    add(kSlowdown, slowdown, settled ? "" : slowdown);
+  const auto slowdown = [&](const std::string& name, std::uint64_t thousandths) {
+    const std::string text = factor_or_dash(thousandths);
+    add(name, text, settled ? "" : text);
+  };
+  if (record.unlimited) slowdown(slowdown_name(record), report::slowdown_thousandths(record));
+  if (record.uncertainty) {
+    const report::Uncertainty& range = *record.uncertainty;
+    const auto add_range = [&](const char* name, const std::string& text) { add(name, text, settled ? "" : text); };
+    add_range("  time on other machines (ms)",
+              fmt::format("{} to {}", format_ms(range.low_ns), format_ms(range.high_ns)));
+    if (record.unlimited) {
+      add_range("  slowdown on other machines",
+                fmt::format("{} to {}", format_thousandths(range.low_slowdown_thousandths),
+                            format_thousandths(range.high_slowdown_thousandths)));
+    }
   }
+  slowdown("slowdown against all resident at no cost", report::slowdown_ideal_thousandths(record));
   times("kernel sum (ms)", &Counters::kernel_ns);
   times("kernel sum, all resident (ms)", &Counters::kernel_compute_ns);
   times("driver serving faults (ms)", &Counters::fault_service_ns);
   times("host in allocation calls (ms)", &Counters::host_allocation_ns);
   counts("fault batches", &Counters::fault_batches);
   counts("faulting pages", &Counters::faulting_pages);
-  add("HtoD (GiB)", format_gib(s.htod_bytes()), format_gib(t.htod_bytes()));
-  sizes("  for faults", &Counters::htod_fault_bytes);
-  sizes("  prefetched", &Counters::htod_prefetch_bytes);
-  add("DtoH (GiB)", format_gib(s.dtoh_bytes()), format_gib(t.dtoh_bytes()));
-  sizes("  evicted", &Counters::dtoh_evict_bytes);
+  for (const Transfers& transfers : kTransfers) {
+    if (!transfers.always && transfers.bytes(s) + transfers.bytes(t) == 0) continue;
+    add(transfers.name, format_gib(transfers.bytes(s)), format_gib(transfers.bytes(t)));
+    for (const TransferCause& cause : transfers.causes) {
+      if (cause.always || s.*cause.bytes + t.*cause.bytes != 0) sizes(cause.name, cause.bytes);
+    }
+  }
   const std::uint64_t host_bytes = record.options.system.host.memory_bytes;
   if (host_bytes != 0) {
     sizes("host to SSD (GiB)", &Counters::ssd_write_bytes);
@@ -209,20 +319,28 @@ std::string run_summary(const RunRecord& record) {
   text +=
       fmt::format("footprint {}{}, capacity {}{}, OSF {}{}\n", format_bytes(result.footprint_bytes), part_text(record),
                   format_bytes(result.capacity_bytes), capacity_note(record), osf_text(record), host);
-  if (settled) text += report::settled_text(*settled, result.iterations.size()) + "\n";
+  text += device_memory_note({&record, 1});
+  if (settled && settled->is_settled) {
+    text += fmt::format("{} ({})\n", report::settled_text(*settled, result.iterations.size()), length_text(record));
+  } else if (settled) {
+    text += unsettled_text(record, Quoted(record));
+  }
   text += "\n";
   text += table.text(true);
-  const std::string note = unlimited_note(record);
+  const std::string note = nothing_touched_note(record) + unlimited_note(record) + uncertainty_note(record);
   return note.empty() ? text : text + "\n" + note;
 }
 
 std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds) {
   const std::vector<Quoted> quoted(records.begin(), records.end());
-  const bool any_settled = std::ranges::any_of(quoted, &Quoted::has_settled);
+  const bool has_iterations = quoted.front().settled.has_value();
+  std::string unsettled;
   std::vector<std::string> header = {"OSF", "capacity (GiB)", "time (ms)"};
   if (seeds > 1) header.insert(header.end(), {"shortest (ms)", "longest (ms)"});
   header.emplace_back("slowdown");
-  if (any_settled) header.emplace_back("learning");
+  const bool has_ranges = records.front().uncertainty.has_value();
+  if (has_ranges) header.insert(header.end(), {"time range (ms)", "slowdown range"});
+  if (has_iterations) header.emplace_back("learning");
   if (seeds == 1) header.emplace_back("kernel sum (ms)");
   header.insert(header.end(), {"fault batches", "HtoD (GiB)", "DtoH (GiB)", "evictions"});
   TextTable table(header);
@@ -242,8 +360,30 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
     const std::uint64_t time_ns = mean(numbers, [](const Quoted& one) { return one.time_ns; });
     std::vector<std::string> row = {osf_text(record), format_gib(record.result.capacity_bytes), format_ms(time_ns)};
     if (seeds > 1) row.insert(row.end(), {format_ms(shortest->time_ns), format_ms(longest->time_ns)});
-    row.push_back(factor_or_dash(mean(group, report::slowdown_to_unlimited_thousandths)));
-    if (any_settled) row.push_back(learning_text(numbers));
+    row.push_back(factor_or_dash(mean(group, report::slowdown_thousandths)));
+    if (has_ranges) {
+      const auto range = [&](std::uint64_t report::Uncertainty::*low, std::uint64_t report::Uncertainty::*high,
+                             auto&& text) {
+        std::uint64_t least = (*group.front().uncertainty).*low, most = 0;
+        for (const RunRecord& one : group) {
+          least = std::min(least, (*one.uncertainty).*low);
+          most = std::max(most, (*one.uncertainty).*high);
+        }
+        return fmt::format("{}-{}", text(least), text(most));
+      };
+      using report::Uncertainty;
+      row.push_back(range(&Uncertainty::low_ns, &Uncertainty::high_ns, [](std::uint64_t ns) { return format_ms(ns); }));
+      row.push_back(record.unlimited
+                        ? range(&Uncertainty::low_slowdown_thousandths, &Uncertainty::high_slowdown_thousandths,
+                                [](std::uint64_t factor) { return format_thousandths(factor); })
+                        : "-");
+    }
+    if (has_iterations) row.push_back(learning_text(numbers));
+    for (std::size_t i = 0; i < seeds; ++i) {
+      if (!numbers[i].settled || numbers[i].has_settled()) continue;
+      const std::string seed = seeds > 1 ? fmt::format(", seed {}", group[i].options.seed) : "";
+      unsettled += unsettled_text(group[i], numbers[i], fmt::format("OSF {}{}: ", osf_text(record), seed));
+    }
     if (seeds == 1) row.push_back(format_ms(numbers.front().counters.kernel_ns));
     row.insert(row.end(), {format_count(count([](const Counters& c) { return c.fault_batches; })),
                            format_gib(count([](const Counters& c) { return c.htod_bytes(); })),
@@ -254,12 +394,14 @@ std::string runs_table(const std::vector<RunRecord>& records, std::size_t seeds)
   const RunRecord& first = records.front();
   std::string text = heading(first);
   text += fmt::format("footprint {}{}\n", format_bytes(first.result.footprint_bytes), part_text(first));
+  text += device_memory_note(records);
   if (seeds > 1) text += fmt::format("means of {} seeds; ", seeds);
-  text += quoted_text(quoted.front(), first.result.iterations.size(), any_settled) + "\n";
-  text += first.unlimited ? fmt::format("{}\n\n", kSlowdown) : "\n";
+  text += quoted_text(quoted.front());
+  text += has_iterations ? fmt::format("; iterations: {}\n", length_text(first)) : "\n";
+  text += first.unlimited ? slowdown_name(first) + "\n\n" : "\n";
   const bool hypothetical = std::ranges::any_of(records, report::has_hypothetical_capacity);
-  return text + table.text(false) + unlimited_note(first) +
-         (hypothetical ? "some capacities are hypothetical: the GPU has less\n" : "");
+  return text + table.text(false) + unsettled + nothing_touched_note(first) + unlimited_note(first) +
+         uncertainty_note(first) + (hypothetical ? "some capacities are hypothetical: the GPU has less\n" : "");
 }
 
 }  // namespace uvmsim::cli

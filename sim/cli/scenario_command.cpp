@@ -135,13 +135,13 @@ std::string table_of(const Scenario& scenario, const std::vector<ProgramOutcome>
     const RunResult& result = outcome.together.result;
     const auto settled = report::settled_iterations(result);
     const Counters& c = settled ? settled->counters : result.counters;
+    const std::uint64_t slowdown = scenario::slowdown_thousandths(outcome);  // 0: none
     table.add_row(
         {scenario.programs[i].name, fmt::format("{}", fmt::join(scenario.programs[i].gpus, ",")),
          outcome.alone ? report::format_ms(scenario::compared_time(*outcome.alone)) : "-",
          report::format_ms(scenario::compared_time(outcome.together)),
-         outcome.alone ? report::format_thousandths(scenario::slowdown_thousandths(outcome)) : "-",
-         report::format_count(result.iterations.size()), report::format_count(c.fault_batches),
-         report::format_gib(c.htod_bytes()), report::format_gib(c.dtoh_bytes()),
+         slowdown == 0 ? "-" : report::format_thousandths(slowdown), report::format_count(result.iterations.size()),
+         report::format_count(c.fault_batches), report::format_gib(c.htod_bytes()), report::format_gib(c.dtoh_bytes()),
          report::format_gib(c.dtod_fault_bytes + c.dtod_prefetch_bytes + c.dtod_user_bytes + c.dtod_evict_bytes),
          report::format_count(c.evictions)});
   }

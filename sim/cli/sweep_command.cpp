@@ -11,6 +11,7 @@
 
 #include "sim/cli/sweep_work.h"
 #include "sim/common/error.h"
+#include "sim/common/plain_text.h"
 #include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/collect.h"
@@ -56,12 +57,11 @@ or of several programs at once, whose scenario files say the rest:
 
 Options:
   -o [ --output ] DIR   the sweep's folder
-  --dry-run             print what would run, one line per point, and compute and write nothing
   -j [ --jobs ] N       processes that compute, default one per core
   --seconds-per-point N a point that takes longer by the clock fails, default: none does
   --shard I/N           of N shares of the points, the I-th
   --partial             collect what is finished, into results.partial.sqlite and results.partial.csv
-  --dry-run             print what would run and how long it may take; runs and writes nothing
+  --dry-run             print what would run, one line per point, and how long it may take; run and write nothing
   --schema              print the JSON schema of sweep files
   -h [ --help ]         print this text
 
@@ -214,8 +214,8 @@ int dry_run(const std::string& spec, const std::optional<std::string>& folder, s
   for (const sweep::PlannedPoint& planned : plan.points) {
     finished.push_back(folder && files.is_finished(planned.id));
     const char* state = finished.back() ? " (finished)" : folder && files.error(planned.id) ? " (failed)" : "";
-    fmt::print("{} {}{}{}\n", finished.size(), one_line(sweep::label(planned)), planned.asked ? "" : " (to divide by)",
-               state);
+    fmt::print("{} {}{}{}\n", finished.size(), plain_text(sweep::label(planned)),
+               planned.asked ? "" : " (to divide by)", state);
   }
   const auto done = static_cast<std::size_t>(std::ranges::count(finished, true));
   fmt::print("{}, {} to compute\n", number_of_points(plan), plan.points.size() - done);

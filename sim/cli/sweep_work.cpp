@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/sweep_work.h"
+#include "sim/cli/say.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +8,7 @@
 #include "sim/cli/progress.h"
 #include "sim/common/error.h"
 #include "sim/common/in_parallel.h"
+#include "sim/common/plain_text.h"
 #include "sim/sweep/collect.h"
 
 namespace uvmsim::cli {
@@ -53,7 +55,7 @@ sweep::SweepRun work_of(const Values& values) {
 
 void print_failures(const sweep::SweepStatus& status) {
   for (const sweep::FailedPoint& failed : status.failed) {
-    fmt::print("failed: {}: {} (point {}, {})\n", one_line(failed.label), one_line(failed.error), failed.position,
+    fmt::print("failed: {}: {} (point {}, {})\n", plain_text(failed.label), plain_line(failed.error), failed.position,
                failed.id.substr(0, 12));
   }
 }
@@ -70,7 +72,7 @@ int run_plan(const sweep::Plan& plan, const std::string& folder, sweep::SweepRun
   };
   run.failed = [&](const std::string& label, const std::string& error) {
     line.erase();
-    fmt::print(stderr, "uvmsim: failed: {}: {}\n", label, error);
+    say("uvmsim: failed: {}: {}", plain_text(label), error);
   };
   try {
     last = sweep::run_sweep(plan, folder, run);
@@ -88,10 +90,9 @@ int collect_plan(const sweep::Plan& plan, const std::string& folder, bool partia
   const sweep::SweepStatus& status = collected.status;
   if (!collected.written) {
     print_failures(status);
-    fmt::print(stderr,
-               "uvmsim: {}: {} of {} points finished, {} failed, {} missing: nothing collected; `uvmsim sweep run {}` "
-               "computes the rest, --partial collects what there is\n",
-               folder, status.finished, status.planned, status.failed.size(), status.missing(), folder);
+    say("uvmsim: {}: {} of {} points finished, {} failed, {} missing: nothing collected; `uvmsim sweep run {}` "
+        "computes the rest, --partial collects what there is",
+        folder, status.finished, status.planned, status.failed.size(), status.missing(), folder);
     return kFailed;
   }
   fmt::print("{}\n{}\n", collected.database, collected.csv);

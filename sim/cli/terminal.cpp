@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "sim/common/plain_text.h"
 #include "sim/formats/decimal.h"
 #include "sim/formats/printable.h"
 #include "sim/formats/wrapped.h"
@@ -51,7 +52,7 @@ std::string with_headline(int descriptor, std::string_view text) {
 
 std::string fitted(int descriptor, std::string text) {
   const std::size_t columns = columns_of_terminal(descriptor);
-  text = one_line(std::move(text));
+  text = plain_text(text);
   if (text.size() < columns) return text;
   text.resize(utf8_cut(text, columns - 1));
   return text;

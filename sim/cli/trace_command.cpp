@@ -4,13 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <string_view>
 
+#include "sim/cli/say.h"
+#include "sim/cli/trace_llm.h"
 #include "sim/cli/trace_verb.h"
 #include "sim/common/error.h"
+#include "sim/common/plain_text.h"
+#include "sim/edit/repeatable.h"
 #include "sim/formats/wrapped.h"
 #include "sim/generate/generate.h"
 #include "sim/layout/footprint.h"
@@ -145,9 +150,23 @@ trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
   return statistics;
 }
 
+// Which iteration a replay repeats, of a trace that can be read again.
+std::string repeated_text(const std::string& path, const trace::ReaderOptions& options) {
+  trace::TraceReader reader(path, options);
+  const trace::Repeatable found = trace::find_repeatable([&](trace::Record& record) { return reader.next(record); });
+  if (found.marked == 0) return "";
+  return found.obstacle.empty() ? fmt::format("iteration {}, counted from 0", found.repeated) : found.obstacle;
+}
+
 int info(const Values& values) {
-  trace::TraceReader reader(given_trace(values, "info"), {values.given("partial")});
-  const trace::TraceStatistics statistics = with_footprints(reader);
+  const std::string& path = given_trace(values, "info");
+  const trace::ReaderOptions options{values.given("partial")};
+  trace::TraceReader reader(path, options);
+  trace::TraceStatistics statistics = [&] {
+    const ReadingProgress progress(reader);
+    return with_footprints(reader);
+  }();
+  if (std::filesystem::is_regular_file(path)) statistics.repeated = repeated_text(path, options);
   fmt::print("{}", values.given("json") ? trace::statistics_json(statistics)
                                         : wrapped_text(trace::statistics_text(statistics)));
   warn_truncated(reader);
@@ -208,9 +227,12 @@ int validate(const Values& values) {
   given_trace(values, "validate");  // at least one
   for (const std::string& path : values.arguments()) {
     trace::TraceReader reader(path, {values.given("partial")});
-    const std::string warning = trace::validate(reader);
-    fmt::print("{}: {} records, valid\n", reader.name(), reader.position().record);
-    if (!warning.empty()) fmt::print(stderr, "uvmsim: warning: {}: {}\n", reader.name(), warning);
+    const std::string warning = [&] {
+      const ReadingProgress progress(reader);
+      return trace::validate(reader);
+    }();
+    fmt::print("{}: {} records, valid\n", plain_text(reader.name()), reader.position().record);
+    if (!warning.empty()) warn("{}: {}", reader.name(), warning);
     warn_truncated(reader);
   }
   return 0;
@@ -221,7 +243,9 @@ CommandLine validate_line() {
 }
 
 std::string patterns_text() {
-  std::string out = "\nPatterns (N pages of 4096 bytes in all, K kernels per repeat):\n";
+  std::string out =
+      "\nllm\n      a language model from its config.json, as PyTorch runs it: docs/language_models.md\n"
+      "\nPatterns (N pages of 4096 bytes in all, K kernels per repeat):\n";
   for (const trace::GeneratorPattern& pattern : trace::generator_patterns()) {
     out += fmt::format("  {}\n", pattern.name);
     for (const std::string_view words : {pattern.summary, pattern.answer}) {
@@ -230,6 +254,8 @@ std::string patterns_text() {
   }
   return out;
 }
+
+constexpr Option kNoHostData{"no-host-data", "", "leave the objects untouched by the host before the kernels"};
 
 // An option of `generate` with what it sets, so that declaring, reading and checking cannot fall apart.
 struct ProgramOption : Option {
@@ -284,9 +310,23 @@ std::vector<ProgramOption> generator_options() {
   };
 }
 
+// Options of the other kind of program are refused, not left unread.
+void refuse_options(const Values& values, const std::vector<Option>& options, const std::string& pattern) {
+  for (const Option& option : options) {
+    if (values.given(option.name)) throw_input_error("{} is no option of {}", option.dashed(), pattern);
+  }
+}
+
 int generate(const Values& values) {
   trace::GeneratorOptions program;
   program.pattern = values.first("no pattern given; `uvmsim trace generate --help` lists them");
+  if (program.pattern == "llm") {
+    const std::vector<ProgramOption> options = generator_options();
+    refuse_options(values, {options.begin(), options.end()}, program.pattern);
+    refuse_options(values, {kNoHostData}, program.pattern);
+    return generate_llm(values);
+  }
+  refuse_options(values, llm_options(), program.pattern);
   program.host_data = !values.given("no-host-data");
   for (const ProgramOption& option : generator_options()) {
     if (const auto text = values.text(option.name)) option.set(program, option.dashed(), *text);
@@ -306,7 +346,8 @@ CommandLine generate_line() {
                    .most_arguments = 1,
                    .run = generate};
   for (const ProgramOption& option : generator_options()) line.options.push_back(option);
-  line.options.push_back({"no-host-data", "", "leave the objects untouched by the host before the kernels"});
+  line.options.push_back(kNoHostData);
+  for (const Option& option : llm_options()) line.options.push_back(option);
   return line;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "sim/cli/say.h"
 #include "sim/cli/trace_verb.h"
 #include "sim/common/atomic_file.h"
 #include "sim/common/error.h"
@@ -93,8 +94,7 @@ int export_trace(const Values& values) {
   }
   file.write(piece);
   file.commit();
-  fmt::print(stderr, "{}: {} requests of {} pages of {} bytes\n", file.path(), requests.pages.size(), distinct,
-             page_bytes);
+  say("{}: {} requests of {} pages of {} bytes", file.path(), requests.pages.size(), distinct, page_bytes);
   return 0;
 }
 

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "sim/cli/say.h"
 #include "sim/cli/trace_verb.h"
 #include "sim/common/error.h"
 #include "sim/import/import_accelprof.h"
+#include "sim/import/import_kineto.h"
 #include "sim/import/import_nsys.h"
-#include "sim/import/import_oracle_general.h"
 #include "sim/import/import_raw.h"
+#include "sim/import/import_requests.h"
+#include "sim/import/import_warp_log.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/values.h"
 #include "sim/trace/names.h"
@@ -24,17 +27,22 @@ constexpr const char* kImportUsage = R"(usage: uvmsim trace import KIND RECORDIN
 Converts what another tool recorded into a trace. Kinds:
   raw             recordings of 64 KB pages per kernel (JSON lines, plain or zstd-compressed); workloads/README.md says
                   what they hold
-  nsys            Nsight Systems, exported with `nsys export --type sqlite`: kernels, allocations, faults, migrations.
-                  Accesses are the pages that faulted, a lower bound
+  nsys            Nsight Systems, exported with `nsys export --type sqlite`: kernels, allocations, faults, migrations,
+                  prefetches, waits, NVTX ranges. Accesses are the pages that moved for kernels and the host
   accelprof       AccelProf (PASTA): uvm_advisor_opt.log, or a folder of kernel_N.txt of mem_trace or hot_analysis
-  oracle-general  a request stream of libCacheSim (24 bytes per request, plain or zstd-compressed): one GPU thread
-                  touches its pages in order
+  kineto          a profile of PyTorch with memory events (profile_memory, record_shapes): sizes and lifetimes of
+                  tensors, kernels, times. Accesses are inferred from operators
+  nvbit           a log of NVBit's mem_trace: every address of every warp
+  accelsim        Accel-Sim: a folder with kernelslist.g, the list, or one kernel (.traceg, .trace)
+  requests        requests as libCacheSim reads them (lcs, vscsi, oracleGeneral, csv, txt, told by the content; plain or
+                  packed with zstd, gzip or xz): one GPU thread touches their pages in order. oracle-general is the same
 
 Examples:
   uvmsim trace import raw workloads/raw/gpt2_h200_raw.jsonl.zst -o gpt2.uvmt
   uvmsim trace import nsys report.sqlite -o report.uvmt
   uvmsim trace import accelprof traces_bert/ -o bert.uvmt
-  uvmsim trace import oracle-general twitter.oracleGeneral.zst --page-size 4KiB -o twitter.uvmt
+  uvmsim trace import accelsim hw_run/traces/ -o vectoradd.uvmt
+  uvmsim trace import requests twitter.oracleGeneral.zst --page-size 4KiB -o twitter.uvmt
 
 )";
 
@@ -72,8 +80,77 @@ void import_raw(const std::string& path, const Values& values) {
   trace::RawImporter importer(path, options);
   convert(importer, path, values);
   const trace::ImportSummary& summary = importer.summary();
-  fmt::print(stderr, "{}: {} kernels, {} objects; {} touched pages outside of every object were left out\n", path,
-             summary.kernels, summary.objects, summary.pages_outside);
+  say("{}: {} kernels, {} objects; {} touched pages outside of every object were left out", path, summary.kernels,
+      summary.objects, summary.pages_outside);
+}
+
+// What the trace has of the recording, and what it lacks.
+void print_nsys_summary(const std::string& path, const trace::NsysImportSummary& summary) {
+  const auto bytes = [](const trace::AccountedBytes& of) {
+    return fmt::format("{} of {}", report::format_bytes(of.accounted), report::format_bytes(of.recorded));
+  };
+  fmt::print(
+      stderr,
+      "{}: {} of {} launches ({} of {} ms of GPU time, of which {} ms of faults are left to the replay), {} with "
+      "accesses; {} objects, {} of them inferred from events\n",
+      path, summary.kernels, summary.kernels + summary.graphs, report::format_ms(Nanoseconds(summary.kernel_ns)),
+      report::format_ms(Nanoseconds(summary.kernel_ns + summary.graph_ns)),
+      report::format_ms(Nanoseconds(summary.served_ns)), summary.covered_kernels, summary.objects,
+      summary.inferred_objects);
+  if (summary.to_gpu.recorded + summary.to_host.recorded != 0) {
+    fmt::print(
+        stderr,
+        "{}: accesses and prefetches stand for {} that moved to a GPU and {} that moved to the host, evictions "
+        "apart; {} came from the host first and count as written there, {} from a GPU first and count as written "
+        "by the last kernel\n",
+        path, bytes(summary.to_gpu), bytes(summary.to_host), report::format_bytes(summary.implied_host_bytes),
+        report::format_bytes(summary.implied_gpu_bytes));
+  }
+  if (!summary.iteration.empty()) {
+    say("{}: {} NVTX ranges '{}' are the iterations", path, summary.iterations, printable(summary.iteration));
+  }
+  if (summary.unattributed + summary.ambiguous + summary.outside + summary.missing_frees != 0) {
+    say("{}: events of no kernel: {}; of overlapping kernels: {}; outside of every object: {}; frees that were "
+        "not recorded: {}",
+        path, summary.unattributed, summary.ambiguous, summary.outside, summary.missing_frees);
+  }
+  const auto warn = [&path](const std::string& text) { cli::warn("{}: {}", path, text); };
+  if (summary.graphs != 0) {
+    warn(fmt::format(
+        "{} graph launches ({} ms of GPU time) recorded as wholes are left out; record with --cuda-graph-trace=node",
+        summary.graphs, report::format_factor(static_cast<std::uint64_t>(summary.graph_ns) / 1000)));
+  }
+  if (!summary.not_recorded.empty()) {
+    warn(fmt::format("not recorded: {}: what was touched, and when, is told by the rest",
+                     fmt::join(summary.not_recorded, ", ")));
+  }
+  if (summary.covered_kernels == 0) {
+    warn("no kernel has accesses: no page moved while one ran; prefetches and copies are all that a replay moves");
+  }
+  if (summary.idle_prefetch_calls != 0) {
+    warn(fmt::format("{} of {} calls that prefetch moved nothing and are left out", summary.idle_prefetch_calls,
+                     summary.prefetch_calls));
+  }
+  if (summary.fills_left_out != 0) {
+    warn(
+        fmt::format("{} of {} fills are left out: those of plain memory, and where the report does not say which "
+                    "managed memory was filled",
+                    summary.fills_left_out, summary.fills));
+  }
+  if (summary.unplaced_copies != 0) {
+    warn(fmt::format("{} copies of managed memory became copies of plain memory: the report has no addresses of them",
+                     summary.unplaced_copies));
+  }
+  if (summary.vague_waits != 0) {
+    warn(fmt::format("{} waits of the host for streams or events became waits for all: the report does not name them",
+                     summary.vague_waits));
+  }
+  if (summary.lost_waits != 0) {
+    warn(
+        fmt::format("{} waits of streams for events are left out: the report does not name the events (record with "
+                    "--cuda-event-trace=true)",
+                    summary.lost_waits));
+  }
 }
 
 void import_nsys(const std::string& path, const Values& values) {
@@ -82,21 +159,14 @@ void import_nsys(const std::string& path, const Values& values) {
     options.process = static_cast<std::uint32_t>(values.number("process", 0, {0, 0xffffff, " is no process id"}));
   }
   options.counters = !values.given("no-counters");
+  options.iterations = values.text("iterations").value_or("");
+  const std::string accesses =
+      sweep::parse_choice("--accesses", values.text("accesses").value_or("moved"), {"moved", "faulted"});
+  options.accesses = accesses == "moved" ? trace::NsysAccesses::kMoved : trace::NsysAccesses::kFaulted;
   options.provenance = provenance(values);
   trace::NsysImporter importer(path, options);
   convert(importer, path, values);
-  const trace::NsysImportSummary& summary = importer.summary();
-  fmt::print(stderr,
-             "{}: {} kernels, {} of them with faults; {} objects, {} of them inferred from events; {} came from "
-             "the host first and count as written there\n",
-             path, summary.kernels, summary.covered_kernels, summary.objects, summary.inferred_objects,
-             report::format_bytes(summary.implied_host_bytes));
-  if (summary.unattributed + summary.ambiguous + summary.outside + summary.missing_frees != 0) {
-    fmt::print(stderr,
-               "{}: events of no kernel: {}; of overlapping kernels: {}; outside of every object: {}; frees that were "
-               "not recorded: {}\n",
-               path, summary.unattributed, summary.ambiguous, summary.outside, summary.missing_frees);
-  }
+  print_nsys_summary(path, importer.summary());
 }
 
 void import_accelprof(const std::string& path, const Values& values) {
@@ -106,18 +176,80 @@ void import_accelprof(const std::string& path, const Values& values) {
   trace::AccelprofImporter importer(path, options);
   convert(importer, path, values);
   const trace::AccelprofImportSummary& summary = importer.summary();
-  fmt::print(stderr, "{}: log of {}: {} kernels, {} objects, {} tensors; {} touched bytes outside of every object\n",
-             path, summary.tool, summary.kernels, summary.objects, summary.tensors, summary.bytes_outside);
+  say("{}: log of {}: {} kernels, {} objects, {} tensors; {} touched bytes outside of every object", path, summary.tool,
+      summary.kernels, summary.objects, summary.tensors, summary.bytes_outside);
 }
 
-void import_oracle_general(const std::string& path, const Values& values) {
-  trace::OracleImportOptions options;
+void import_kineto(const std::string& path, const Values& values) {
+  trace::KinetoImporter importer(path, {provenance(values)});
+  convert(importer, path, values);
+  const trace::KinetoImportSummary& summary = importer.summary();
+  fmt::print(
+      stderr,
+      "{}: {} kernels, {} of them with accesses inferred from operators; {} allocations, and {} from before ({} of "
+      "{} that the allocator held); {} iterations\n",
+      path, summary.kernels, summary.covered_kernels, summary.tensors, summary.earlier_tensors,
+      report::format_bytes(summary.earlier_bytes), report::format_bytes(summary.earlier_total_bytes),
+      summary.iterations);
+  const auto warn = [&path](const std::string& text) { cli::warn("{}: {}", path, text); };
+  if (!summary.shapes) {
+    warn("not recorded: shapes (record_shapes=True): kernels write what was allocated around them and read nothing");
+  }
+  if (summary.unmatched != 0) {
+    warn(fmt::format("{} of {} operands fit no live allocation and are left out", summary.unmatched, summary.operands));
+  }
+  if (summary.fills_left_out != 0) {
+    warn(fmt::format("{} fills are left out: the profile has no addresses of them", summary.fills_left_out));
+  }
+}
+
+void import_requests(const std::string& path, const Values& values) {
+  trace::RequestsImportOptions options;
   options.page_bytes = size_of(values, "page-size", options.page_bytes);
+  options.id_bytes = values.size("id-bytes", options.id_bytes);
+  options.whole_sizes = !values.given("ignore-sizes");
+  options.columns = values.text("columns").value_or("");
   options.touches_per_kernel = values.number("touches-per-kernel", options.touches_per_kernel);
   options.provenance = provenance(values);
-  trace::OracleImporter importer(path, options);
+  trace::RequestsImporter importer(path, options);
   convert(importer, path, values);
-  fmt::print(stderr, "{}: {} requests of {} pages\n", path, importer.summary().requests, importer.summary().pages);
+  const trace::RequestsImportSummary& summary = importer.summary();
+  std::string sizes = "without sizes, one page each";
+  if (summary.largest_bytes != 0) {
+    const std::string range = summary.smallest_bytes == summary.largest_bytes
+                                  ? std::to_string(summary.largest_bytes)
+                                  : fmt::format("{} to {}", summary.smallest_bytes, summary.largest_bytes);
+    sizes = fmt::format(
+        "of {} bytes, {}", range,
+        summary.sizes_used ? "which touch all their pages" : "of which each touches one page (--ignore-sizes)");
+  }
+  say("{}: {}: {} requests {}: {} touches of {} pages of {} bytes", path, summary.format, summary.requests, sizes,
+      summary.touches, summary.pages, options.page_bytes);
+}
+
+void import_warp_log(trace::WarpLog& log, const std::string& tool, const std::string& path, const Values& values) {
+  trace::WarpImportOptions options;
+  options.kind = object_kind(values);
+  options.provenance = provenance(values);
+  trace::WarpLogImporter importer(log, tool, path, options);
+  convert(importer, path, values);
+  const trace::WarpImportSummary& summary = importer.summary();
+  fmt::print(
+      stderr,
+      "{}: {} kernels with {} instructions on global memory, which touch {}; {} copies to the GPU; {} objects of "
+      "2 MiB blocks, as allocations are not recorded; {} are read first and count as written by the host\n",
+      path, summary.kernels, summary.instructions, report::format_bytes(summary.touched_bytes), summary.copies,
+      summary.objects, report::format_bytes(summary.implied_host_bytes));
+  warn("{}: durations are not recorded: estimated from the touched bytes", path);
+  if (summary.without_phases != 0) {
+    warn("{}: which thread blocks touch what was too much to keep for {} kernels", path, summary.without_phases);
+  }
+}
+void import_nvbit(const std::string& path, const Values& values) {
+  import_warp_log(*trace::open_nvbit_log(path), "nvbit", path, values);
+}
+void import_accelsim(const std::string& path, const Values& values) {
+  import_warp_log(*trace::open_accelsim_kernels(path), "accelsim", path, values);
 }
 
 struct Kind {
@@ -126,10 +258,16 @@ struct Kind {
   std::vector<std::string_view> options;  // beside those of every kind
 };
 
+const std::vector<std::string_view> kRequestOptions = {"page-size", "id-bytes", "ignore-sizes", "columns",
+                                                       "touches-per-kernel"};
 const std::vector<Kind> kKinds = {{"raw", import_raw, {"kind", "quantum-bytes"}},
-                                  {"nsys", import_nsys, {"process", "no-counters"}},
+                                  {"nsys", import_nsys, {"process", "no-counters", "accesses", "iterations"}},
                                   {"accelprof", import_accelprof, {"kind"}},
-                                  {"oracle-general", import_oracle_general, {"page-size", "touches-per-kernel"}}};
+                                  {"kineto", import_kineto, {}},
+                                  {"nvbit", import_nvbit, {"kind"}},
+                                  {"accelsim", import_accelsim, {"kind"}},
+                                  {"requests", import_requests, kRequestOptions},
+                                  {"oracle-general", import_requests, kRequestOptions}};
 
 int import_recording(const Values& values) {
   const Arguments& positional = values.arguments();
@@ -142,7 +280,8 @@ int import_recording(const Values& values) {
   }
   for (const Kind& kind : kKinds) {
     if (kind.name != positional[0]) continue;
-    for (const char* option : {"kind", "quantum-bytes", "process", "no-counters", "page-size", "touches-per-kernel"}) {
+    for (const char* option : {"kind", "quantum-bytes", "process", "no-counters", "accesses", "iterations", "page-size",
+                               "id-bytes", "ignore-sizes", "columns", "touches-per-kernel"}) {
       if (values.given(option) && std::ranges::find(kind.options, option) == kind.options.end()) {
         throw_input_error("--{} does not go with import {}; `uvmsim trace import --help` says what does", option,
                           kind.name);
@@ -157,20 +296,29 @@ int import_recording(const Values& values) {
 }  // namespace
 
 CommandLine trace_import() {
-  return {
-      .usage = kImportUsage,
-      .options = {kHelp,
-                  {"output,o", "FILE", "where to, ends in .uvmt or .jsonl"},
-                  kLevel,
-                  {"provenance", "TEXT", "where the recording comes from, for the trace's header"},
-                  {"kind", "KIND", "raw, accelprof: what the recorded allocations become: managed (default) or device"},
-                  {"quantum-bytes", "SIZE", "raw: unit of the accesses, default 512; must divide every address"},
-                  {"process", "PID", "nsys: whose records, when several processes launched kernels"},
-                  {"no-counters", "", "nsys: leave out the driver's events, which a replay ignores"},
-                  {"page-size", "SIZE", "oracle-general: of every request, default 4KiB"},
-                  {"touches-per-kernel", "N", "oracle-general: default 1048576"}},
-      .most_arguments = 2,
-      .run = import_recording};
+  return {.usage = kImportUsage,
+          .options =
+              {kHelp,
+               {"output,o", "FILE", "where to, ends in .uvmt or .jsonl"},
+               kLevel,
+               {"provenance", "TEXT", "where the recording comes from, for the trace's header"},
+               {"kind", "KIND",
+                "raw, accelprof, nvbit, accelsim: what the recorded allocations become: managed (default) or device"},
+               {"quantum-bytes", "SIZE", "raw: unit of the accesses, default 512; must divide every address"},
+               {"process", "PID", "nsys: whose records, when several processes launched kernels"},
+               {"no-counters", "", "nsys: leave out the driver's events, which a replay ignores"},
+               {"accesses", "WHICH",
+                "nsys: pages that kernels and the host touched: moved (default; those that faulted and those moved "
+                "with them) or faulted (a lower bound)"},
+               {"iterations", "NAME",
+                "nsys: NVTX ranges that are iterations; default: ranges that repeat and hold the kernels"},
+               {"page-size", "SIZE", "requests: page of the trace, default 4KiB"},
+               {"id-bytes", "SIZE", "requests: what one step of an id stands for, default a page; vscsi 512"},
+               {"ignore-sizes", "", "requests: each touches one page, whatever its size"},
+               {"columns", "NAMES", "requests: of csv without a header what its columns are, as time,id,size,op"},
+               {"touches-per-kernel", "N", "requests: default 1048576"}},
+          .most_arguments = 2,
+          .run = import_recording};
 }
 
 }  // namespace uvmsim::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/trace_runs.h"
+#include "sim/cli/say.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,7 @@ namespace uvmsim::cli {
 namespace {
 
 // Several runs replay the trace from memory up to this size.
-constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{256} << 20;
+constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{64} << 20;
 
 std::vector<PolicyPair> all_pairs(const policy::Registry& registry) {
   std::vector<PolicyPair> pairs;
@@ -33,20 +34,19 @@ TraceRuns::TraceRuns(const RunArguments& run)
     : run_(run), resolver_(kLargestKeptTrace), trace_(resolver_.trace(run.shared)), progress_(run.verbose) {}
 
 void TraceRuns::measure() {
-  const layout::LayoutChoice layout = resolver_.resolve(run_.shared).record.options.layout;  // on this system
+  const sweep::ResolvedPoint shared = resolver_.resolve(run_.shared);
   for (const sweep::Point& rival : rivals_of(run_.shared)) resolver_.resolve(rival);
   progress_.begin("reading " + trace_.name(), 0);
-  const std::uint64_t footprint = sweep::divided_footprint_bytes(run_.shared, layout, trace_, progress_.reporter());
+  const std::uint64_t footprint = sweep::divided_footprint_bytes(shared, trace_, progress_.reporter());
   progress_.end();
-  if (trace_.truncated()) {
-    fmt::print(stderr, "uvmsim: {}; using the {} records before\n", trace_.truncation(), trace_.records());
-  }
+  if (trace_.truncated()) say("uvmsim: {}; using the {} records before", trace_.truncation(), trace_.records());
   for (const std::uint64_t osf : run_.osf_thousandths) sweep::check_factor(osf, footprint, "--osf", trace_.name());
 }
 
 std::vector<report::RunRecord> TraceRuns::compute(Computation& how, const std::string& step,
                                                   const std::vector<sweep::PointToRun>& points) {
-  progress_.begin(step, trace_.records() * points.size());
+  const sweep::RecordsToReplay records_to_replay = sweep::records_of(points, trace_);
+  progress_.begin(step, records_to_replay.most, records_to_replay.open);
   std::vector<report::RunRecord> records = how(points, trace_, available_cpus(), progress_.reporter());
   progress_.end();
   return records;

@@ -9,6 +9,7 @@
 #include "sim/cli/run_options.h"
 #include "sim/report/run_record.h"
 #include "sim/sweep/resolve.h"
+#include "sim/sweep/run_length.h"
 #include "sim/sweep/run_point.h"
 
 namespace uvmsim::cli {
@@ -21,7 +22,10 @@ class TraceRuns {
   // Finds what is wrong with names before the trace is read, and with the factors before the first of several runs.
   void measure();
 
+  sweep::Resolver& resolver() { return resolver_; }
   sweep::ResolvedPoint resolve(const sweep::Point& point) { return resolver_.resolve(point); }
+  sweep::Point fitting_baseline(const sweep::Point& point) { return sweep::fitting_baseline(point, resolver_); }
+  void fix_length(sweep::Point& point) { sweep::fix_length(point, trace_); }
   // sweep::run_points or sweep::bound_points, as the step of that name.
   using Computation = std::vector<report::RunRecord>(const std::vector<sweep::PointToRun>&, sweep::TraceInput&,
                                                      std::size_t, const sweep::ReadProgress&);

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "sim/cli/options.h"
+#include "sim/cli/reading_progress.h"
+#include "sim/cli/say.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/validate.h"
 #include "sim/trace/writer.h"
@@ -34,13 +36,14 @@ inline trace::WriterOptions writer_options(const Values& values) {
 }
 
 inline void warn_truncated(const trace::TraceReader& reader) {
-  if (reader.truncated()) fmt::print(stderr, "uvmsim: warning: {}; the rest is missing\n", reader.truncation());
+  if (reader.truncated()) warn("{}; the rest is missing", reader.truncation());
 }
 
 // Copies all records of a program that is made of what the reader reads, checked when there is a validator.
 template <class Program>
 void copy_records(Program& program, const trace::TraceReader& reader, trace::TraceWriter& writer,
                   trace::Validator* validator) {
+  const ReadingProgress progress(reader);
   trace::Record record;
   while (program.next(record)) {
     if (validator != nullptr) validator->check(record, reader.position());

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the library, its headers, the command and the find_package(uvmsim) files: the component `uvmsim`. What the
+# Installs the libraries, their headers, the command and the find_package(uvmsim) files: the component `uvmsim`. What the
 # tracer installs is the component `tracer`, so that either can be installed without the other being built.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/uvmsim")
 
+foreach(library IN LISTS UVMSIM_LIBRARIES)
+  install(TARGETS uvmsim_${library} EXPORT uvmsimTargets COMPONENT uvmsim)
+endforeach()
 install(TARGETS uvmsim EXPORT uvmsimTargets COMPONENT uvmsim)
 install(TARGETS uvmsim_cli COMPONENT uvmsim)
 install(
@@ -26,6 +29,15 @@ install(
 install(
   DIRECTORY "${PROJECT_SOURCE_DIR}/configs"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/uvmsim"
+  COMPONENT uvmsim)
+# What `uvmsim bpf build` compiles and links with.
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/bpf/include" "${PROJECT_SOURCE_DIR}/bpf/policies"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/uvmsim/bpf"
+  COMPONENT uvmsim)
+install(
+  TARGETS uvmsim_bpf_host
+  DESTINATION lib/uvmsim # as plug-ins: the command looks there, wherever it was put
   COMPONENT uvmsim)
 
 install(

@@ -1,33 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the fingerprint of the model's sources.
-#
-# As a script, at build time: cmake -DROOT=<source tree> -DFILES=<file with one path per line> -DOUTPUT=<file> -P this.
-# Included: uvmsim_add_model_version(), called in sim/sweep, makes the library carry it (sim/sweep/model_version.h).
+# The versions that sim/sweep/model_version.h gives: uvmsim_add_model_version(), called in sim/sweep, makes the library carry
+# them. sim/sweep/model_version/write.cpp makes them of the files named here, at build time.
 
-if(CMAKE_SCRIPT_MODE_FILE)
-  cmake_policy(VERSION 3.22)
-  file(STRINGS "${FILES}" files)
-  set(all "")
-  foreach(file IN LISTS files)
-    file(SHA256 "${ROOT}/${file}" hash)
-    string(APPEND all "${hash}  ${file}\n")
-  endforeach()
-  string(SHA256 version "${all}")
-  file(CONFIGURE OUTPUT "${OUTPUT}" CONTENT "#define UVMSIM_MODEL_VERSION \"@version@\"\n" @ONLY)
-  return()
-endif()
-
-set(UVMSIM_MODEL_VERSION_SCRIPT "${CMAKE_CURRENT_LIST_FILE}")
-
-# What a result follows from. Not in it: the command, the sweep's own work, what only compares or exports.
+# What numbers follow from: the model, and what it reads with. Not in it: other formats, the command, comparisons, exports.
 set(UVMSIM_MODEL_ROOMS
+    bounds
     common
     config
     driver
     edit
     engine
     events
-    formats
     gmmu
     layout
     link
@@ -35,32 +18,55 @@ set(UVMSIM_MODEL_ROOMS
     policy
     report
     trace)
+# And of sim/sweep what turns a point into a run.
+set(UVMSIM_MODEL_FILES sim/sweep/point.* sim/sweep/resolve.* sim/sweep/run_point.* sim/sweep/trace_input.*
+                       sim/sweep/run_scenario.* sim/sweep/scenario.*)
 
 function(uvmsim_add_model_version)
-  set(patterns policies/*.cpp policies/*.h sim/sweep/point.* sim/sweep/resolve.* sim/sweep/run_point.*
-               sim/sweep/trace_input.* sim/sweep/run_scenario.* sim/sweep/scenario.*)
+  set(patterns ${UVMSIM_MODEL_FILES})
   foreach(room IN LISTS UVMSIM_MODEL_ROOMS)
     list(APPEND patterns "sim/${room}/*.cpp" "sim/${room}/*.h" "sim/${room}/*.proto")
   endforeach()
+  set(policy_patterns policies/*.cpp policies/*.h)
   list(TRANSFORM patterns PREPEND "${PROJECT_SOURCE_DIR}/")
+  list(TRANSFORM policy_patterns PREPEND "${PROJECT_SOURCE_DIR}/")
   file(GLOB_RECURSE files RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS ${patterns})
-  list(FILTER files EXCLUDE REGEX "^policies/examples/")
+  file(GLOB_RECURSE policy_files RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS ${policy_patterns})
+  list(FILTER policy_files EXCLUDE REGEX "^policies/examples/")
   list(SORT files)
-  list(JOIN files "\n" lines)
-  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/model_files.txt" CONTENT "@lines@\n" @ONLY)
-  list(TRANSFORM files PREPEND "${PROJECT_SOURCE_DIR}/")
+  list(SORT policy_files)
+
+  set(lines "")
+  foreach(file IN LISTS files)
+    string(APPEND lines "model ${file}\n")
+  endforeach()
+  foreach(file IN LISTS policy_files)
+    if(file MATCHES "\\.cpp$")
+      get_filename_component(name "${file}" NAME_WE)
+      string(APPEND lines "policy ${name} ${file}\n")
+    endif()
+  endforeach()
+  set(list "${PROJECT_BINARY_DIR}/generated/model_files.txt")
   set(output "${PROJECT_BINARY_DIR}/generated/model_version.inc")
+  file(CONFIGURE OUTPUT "${list}" CONTENT "@lines@" @ONLY)
+  list(TRANSFORM files PREPEND "${PROJECT_SOURCE_DIR}/")
+  list(TRANSFORM policy_files PREPEND "${PROJECT_SOURCE_DIR}/")
+
+  # uvmsim_write_model_version reads them; sanitizers or not, it writes the same.
+  add_executable(uvmsim_write_model_version model_version/write.cpp)
+  uvmsim_set_build_options(uvmsim_write_model_version)
+  target_link_libraries(uvmsim_write_model_version PRIVATE uvmsim::io)
   add_custom_command(
     OUTPUT "${output}"
-    COMMAND "${CMAKE_COMMAND}" "-DROOT=${PROJECT_SOURCE_DIR}" "-DFILES=${PROJECT_BINARY_DIR}/generated/model_files.txt"
-            "-DOUTPUT=${output}" -P "${UVMSIM_MODEL_VERSION_SCRIPT}"
-    DEPENDS ${files} "${PROJECT_BINARY_DIR}/generated/model_files.txt" "${UVMSIM_MODEL_VERSION_SCRIPT}"
+    COMMAND uvmsim_write_model_version "${PROJECT_SOURCE_DIR}" "${list}" "${output}"
+    DEPENDS ${files} ${policy_files} "${list}"
     VERBATIM)
   # A library of its own, in the folder of the command that makes its input.
   add_library(uvmsim_model_version OBJECT model_version.cpp "${output}")
   uvmsim_set_build_options(uvmsim_model_version)
   set_target_properties(uvmsim_model_version PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_include_directories(uvmsim_model_version PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
-  target_sources(uvmsim PRIVATE $<TARGET_OBJECTS:uvmsim_model_version>)
-  add_dependencies(uvmsim uvmsim_model_version)
+  target_link_libraries(uvmsim_model_version PRIVATE uvmsim::model)
+  target_sources(uvmsim_experiments PRIVATE $<TARGET_OBJECTS:uvmsim_model_version>)
+  add_dependencies(uvmsim_experiments uvmsim_model_version)
 endfunction()

@@ -27,7 +27,7 @@ constexpr int kNameAttempts = 100;
   throw_input_error("cannot write {}: {}", path.empty() ? "''" : path, reason);
 }
 
-// Follows symbolic links, also one that points to a file that does not exist yet.
+// Follows symbolic links, including one that points to a file that does not exist yet.
 std::string follow_links(const std::string& path) {
   std::filesystem::path current = path;
   for (int depth = 0; depth < 40; ++depth) {
@@ -39,8 +39,8 @@ std::string follow_links(const std::string& path) {
   cannot_write(path, std::strerror(ELOOP));
 }
 
-// What a signal handler may have to remove; a forked process knows those of its parent, and leaves them alone. A name
-// that finds no place is left for its destructor.
+// A file that a signal handler may have to remove. A forked process knows those of its parent and leaves them alone. If
+// the table is full, only the destructor removes the file.
 struct KnownTemporary {
   std::atomic<char*> name = nullptr;
   pid_t owner = 0;
@@ -58,8 +58,8 @@ void know(const std::string& temporary) {
   std::free(name);
 }
 
-// The temporary file, which is there already, is one of this process: two of its outputs have the same target, by
-// whatever names.
+// Returns whether the existing temporary file belongs to this process: then two of its outputs have the same target,
+// possibly under different names.
 bool is_ours(const std::string& temporary) {
   struct stat there {};
   if (::stat(temporary.c_str(), &there) != 0) return false;
@@ -108,7 +108,7 @@ AtomicFile::AtomicFile(std::string path, OutputRules rules) : path_(std::move(pa
 
   for (int attempt = 0; attempt < kNameAttempts && descriptor_ < 0; ++attempt) {
     temporary_ = fmt::format("{}.tmp-{}-{}", target_, ::getpid(), attempt);
-    // 0666: the user's umask decides, as for any other file.
+    // 0666: the user's umask applies, as for any other file.
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) break;
     if (errno != EEXIST) break;

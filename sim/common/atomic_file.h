@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An output file that appears under its name whole, or not at all.
+// An output file that appears under its name either complete or not at all.
 //
 // Bytes go to a temporary file beside the target; commit() makes them durable and renames it over the target in one
-// step. Without commit() nothing changes and the temporary file is removed. Open it before long work starts: a target
-// that cannot be written is an error then, not after an hour.
+// step. Without commit() nothing changes and the temporary file is removed. The file should be opened before long work
+// starts, so that an unwritable target is an error then, not after an hour.
 //
 // Targets that are neither files nor missing (/dev/stdout, /dev/null, a named pipe) are written directly; a symbolic
-// link stays a link and the file it names is replaced, unless the rules say otherwise. A file that the command reads is
-// refused (file_roles.h). Every failure is an InputError of one line:
-// "cannot write <path>: <reason>".
+// link is kept and the file it names is replaced, unless the rules say otherwise. A file that the command reads is
+// refused (file_roles.h). Every failure is an InputError of one line: "cannot write <path>: <reason>".
 #pragma once
 
 #include <sys/stat.h>
@@ -20,7 +19,7 @@ namespace uvmsim {
 
 struct OutputRules {
   bool through_links = true;  // false: replaces a link itself, for folders that another user may have made
-  bool over_input = false;    // brings up to date what the command has read
+  bool over_input = false;    // allows replacing a file that the command has read
 };
 
 class AtomicFile {
@@ -33,12 +32,12 @@ class AtomicFile {
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
 
-  // Buffered; throws when the disk is full.
+  // Buffers the bytes; throws when the disk is full.
   void write(std::string_view bytes);
-  // Flushes, syncs and renames. No write() after it.
+  // Flushes, syncs and renames the file. Must be the last call.
   void commit();
 
-  // As given to the constructor.
+  // The path given to the constructor.
   const std::string& path() const { return path_; }
 
  private:
@@ -48,18 +47,18 @@ class AtomicFile {
   std::string target_;     // path_ with symbolic links followed
   std::string temporary_;  // empty when the target is written directly, or after commit
   std::string buffer_;
-  struct stat replaced_ {};  // what the target was; 0: it was not there
-  bool noted_ = false;       // as an output
+  struct stat replaced_ {};  // the file at the target; 0: there was none
+  bool noted_ = false;       // noted as an output
   int descriptor_ = -1;
 };
 
-// For files in a folder that may have come from another user: a link in it leads nowhere.
+// Rules for files in a folder that may come from another user, where links must not be followed.
 inline constexpr OutputRules kInFolder{.through_links = false};
 
-// Removes the temporary files of this process that have not become files. For a signal handler that ends the process.
+// Removes the temporary files of this process. For a signal handler that ends the process.
 void remove_temporary_files();
 
-// The whole content at once.
+// Writes the whole content at once.
 void write_file(const std::string& path, std::string_view content, OutputRules rules = {});
 
 }  // namespace uvmsim

@@ -17,7 +17,7 @@
 
 namespace uvmsim {
 
-// A broken invariant of the simulator itself: always a bug in uvmsim or in a policy plug-in.
+// A violated invariant of the simulator itself: always a bug in uvmsim or in a policy plug-in.
 class ModelError : public std::logic_error {
  public:
   using std::logic_error::logic_error;

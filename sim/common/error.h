@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one exception for mistakes of the user: a bad file, option, key or value.
+// The only exception for mistakes of the user: a bad file, option, key or value.
 //
-// The message is one line that says what is wrong, where, and what is allowed. The command prints it after
-// "uvmsim: error: " and exits with 2. Our own mistakes are assertions (UVMSIM_CHECK in check.h), never this.
+// The message is one line that states the mistake, its place, and the allowed values. The command prints it after
+// "uvmsim: error: " and exits with 2. Bugs are reported by assertions (UVMSIM_CHECK in check.h), never by this
+// exception.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@
 
 namespace uvmsim {
 
-// Texts of the user's are in messages, and may have control characters: these become '?'.
+// Messages contain texts of the user's, whose control characters become '?'.
 class InputError : public std::runtime_error {
  public:
   explicit InputError(std::string message) : std::runtime_error(one_line(std::move(message))) {}

@@ -14,13 +14,13 @@ namespace uvmsim {
 namespace {
 
 using Identity = std::pair<dev_t, ino_t>;
-using Files = std::map<Identity, std::string>;  // the name that it was opened by
+using Files = std::map<Identity, std::string>;  // by the name under which it was opened
 
 struct Roles {
   Files read, written;
 };
 
-// Threads open traces, too.
+// Threads open traces too.
 std::mutex mutex;
 std::optional<Roles> roles;
 

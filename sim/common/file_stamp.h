@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a file is still the one that it was: what the system says of it without reading it.
+// Detects without reading it whether a file has changed.
 #pragma once
 
 #include <sys/stat.h>
@@ -11,8 +11,8 @@
 
 namespace uvmsim {
 
-// Of what the name leads to; all 0 where there is nothing. Writing to a file and replacing it change the stamp, and so
-// do a few harmless things.
+// The stamp of the file that the name resolves to; all 0 if there is none. Writing to a file and replacing it change
+// the stamp, and so do a few harmless operations.
 struct FileStamp {
   std::uint64_t device = 0, inode = 0;
   std::int64_t bytes = 0, modified_ns = 0, changed_ns = 0;
@@ -26,8 +26,8 @@ struct FileStamp {
     return {file.st_dev, file.st_ino, file.st_size, ns(file.st_mtim), ns(file.st_ctim)};
   }
 
-  // As `of`, once the file is older than a tick of the file system's clock (at most 10 ms): two changes within one
-  // would look like one.
+  // Waits until the file is older than a tick of the file system's clock (at most 10 ms), because two changes within a
+  // tick would look like one; then as `of`.
   static FileStamp settled(const std::string& path) {
     using std::chrono::system_clock;
     constexpr std::chrono::nanoseconds kTick = std::chrono::milliseconds(20);

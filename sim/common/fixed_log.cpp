@@ -8,7 +8,7 @@ namespace uvmsim {
 
 namespace {
 
-constexpr std::uint64_t kOne = std::uint64_t{1} << kLogFraction;  // products of numbers below 2 fit 62 bits
+constexpr std::uint64_t kOne = std::uint64_t{1} << kLogFraction;  // products of numbers below 2 fit into 62 bits
 
 // 2^(1/2), 2^(1/4), 2^(1/8), ...
 constexpr std::array<std::uint64_t, kLogFraction> kRoots = [] {

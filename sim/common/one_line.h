@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from files: messages and tables need it on one line.
+// Reduces text from files to one line, for messages and tables.
 #pragma once
 
 #include <algorithm>

@@ -28,7 +28,7 @@ void give_reserve_and_throw() {
   throw std::bad_alloc();
 }
 
-// Returns where that is not the reason.
+// Returns if lack of memory is not the reason.
 void end_if_without_memory() {
   if (!memory_ran_out) return;
   remove_temporary_files();
@@ -40,7 +40,7 @@ void on_terminate() {
   terminate_as_usual();
 }
 
-// Where it returns, abort() goes on.
+// If it returns, abort() continues.
 void on_abort(int) { end_if_without_memory(); }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a process ends where memory ran out and no exception can say so: in a destructor, in a library's assertion that
-// meets what was left half made.
+// Ends the process when memory runs out where no exception can report it: in a destructor, or in an assertion of a
+// library that meets a half-made object.
 #pragma once
 
 namespace uvmsim {
 
-// Sets memory aside for the way out: destructors of JSON take some. `last_words` takes none and returns the exit code;
-// temporary files are removed before it is called. Another call changes the words.
+// Reserves memory for the exit, because destructors of JSON need some. `last_words` allocates nothing and returns the
+// exit code; temporary files are removed before it is called. Another call replaces it.
 void end_without_memory_by(int (*last_words)());
 
 }  // namespace uvmsim

@@ -17,7 +17,7 @@
 namespace uvmsim {
 namespace {
 
-// Fractional parts of the cube roots of the first 64 primes (FIPS 180-4, section 4.2.2).
+// The fractional parts of the cube roots of the first 64 primes (FIPS 180-4, section 4.2.2).
 constexpr std::array<std::uint32_t, 64> kRoundConstants = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -94,7 +94,7 @@ std::string sha256(std::string_view bytes) {
 
 std::string sha256_of_file(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) throw_input_error("cannot read {}: {}", path, std::strerror(errno));
+  if (!file) throw_input_error("cannot read {}: {}", path.empty() ? "''" : path, std::strerror(errno));
   struct stat status {};
   if (::fstat(fileno(file.get()), &status) == 0 && S_ISCHR(status.st_mode)) {
     throw_input_error("cannot read {}: it is a device, which has no end", path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 (FIPS 180-4): names the exact bytes of an input in a result. The same value as the `sha256sum` command's.
+// SHA-256 (FIPS 180-4), which identifies the exact bytes of an input in a result. The value is that of `sha256sum`.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace uvmsim {
 class Sha256 {
  public:
   void update(std::string_view bytes);
-  // 64 lower-case hexadecimal digits. No update() after it.
+  // Returns 64 lower-case hexadecimal digits. No update() may follow.
   std::string finish();
 
  private:

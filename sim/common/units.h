@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strong types for time, sizes and pages. Mixing them without saying so does not compile.
+// Strong types for time, sizes and pages. Mixing them requires an explicit conversion.
 #pragma once
 
 #include <compare>
@@ -7,7 +7,7 @@
 
 namespace uvmsim {
 
-// An integer that only meets its own kind. Arithmetic stays inside the type; `.value` leaves it.
+// An integer that can be combined only with its own kind. Arithmetic stays inside the type; `.value` leaves it.
 template <class Tag, class Rep>
 struct Quantity {
   using rep = Rep;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was built.
+// The version of this build.
 #pragma once
 
 namespace uvmsim {
@@ -7,7 +7,7 @@ namespace uvmsim {
 // The version of the project, as CMakeLists.txt states it: "major.minor.patch".
 const char* version();
 
-// Twelve digits of git's commit, with "-dirty" where files differ from it; empty where the sources are no git checkout.
+// Twelve digits of the git commit, with "-dirty" if files differ from it; empty if the sources are not a git checkout.
 const char* commit();
 
 }  // namespace uvmsim

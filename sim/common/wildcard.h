@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names chosen by pattern, as in a shell.
+// Selects names by patterns, as in a shell.
 #pragma once
 
 #include <string_view>
 
 namespace uvmsim {
 
-// A match of the whole name: * is any run of characters, ? one character.
+// Returns whether the whole name matches: * is any run of characters, ? one character.
 bool matches(std::string_view pattern, std::string_view name);
 
 }  // namespace uvmsim

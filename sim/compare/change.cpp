@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kLargest = 1'000'000'000'000'000;
 
-// |to - from| / from * scale, rounded half up; `from` is not 0.
+// Returns |to - from| / from * scale, rounded half up; `from` is not 0.
 std::uint64_t scaled_change(std::uint64_t from, std::uint64_t to, std::uint64_t scale) {
   const WideUnsigned change = std::max(from, to) - std::min(from, to);
   const WideUnsigned scaled = (change * scale * 2 + from) / (static_cast<WideUnsigned>(from) * 2);

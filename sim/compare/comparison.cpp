@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 12> kMainMetrics = {
     "footprint_bytes", "capacity_bytes",    "total_ns",   "settled_ns",        "fault_batches", "faulting_pages",
     "htod_bytes",      "htod_transactions", "dtoh_bytes", "dtoh_transactions", "evictions",     "reloaded_pages"};
 
-// "prefetch" of "prefetch.threshold"; empty for a key that belongs to none.
+// Returns "prefetch" for "prefetch.threshold"; empty for a key that belongs to none.
 std::string_view owner_of(std::string_view key) {
   const std::size_t dot = key.find('.');
   return dot == std::string_view::npos ? std::string_view() : key.substr(0, dot);
@@ -40,7 +40,7 @@ std::vector<const RunView*> both_sides(const std::vector<RunView>& a, const std:
   return all;
 }
 
-// Every key of any run, in the order of first sight.
+// Returns every key of any run, in the order of first occurrence.
 std::vector<std::string> all_keys(const std::vector<const RunView*>& runs) {
   std::vector<std::string> keys;
   std::set<std::string> seen;
@@ -52,7 +52,7 @@ std::vector<std::string> all_keys(const std::vector<const RunView*>& runs) {
   return keys;
 }
 
-// The one text that all runs have for a key; nothing when they differ.
+// Returns the text that all runs have for a key; nothing when they differ.
 std::optional<std::string> common_text(const std::vector<RunView>& runs, std::string_view key) {
   std::optional<std::string> common;
   for (const RunView& run : runs) {
@@ -63,7 +63,7 @@ std::optional<std::string> common_text(const std::vector<RunView>& runs, std::st
   return common;
 }
 
-// For people: a policy with its parameters, a trace by name (and by its hash where the names are equal).
+// Formats a policy with its parameters, or a trace by name (and by its hash where the names are equal).
 std::string side_text(const std::vector<RunView>& runs, std::string_view key, bool same_trace_name) {
   if (!common_text(runs, key)) return "several";
   const RunView& run = runs.front();
@@ -77,7 +77,7 @@ Across describe_across(const std::vector<RunView>& a, const std::vector<RunView>
   return {key, side_text(a, key, same_name), side_text(b, key, same_name)};
 }
 
-// Keys with one text throughout a and another throughout b; not what belongs to such a key.
+// Returns keys with one text throughout a and another throughout b, without the keys that belong to such a key.
 std::vector<std::string> differing_keys(const std::vector<RunView>& a, const std::vector<RunView>& b) {
   std::vector<std::string> keys;
   for (const std::string& key : all_keys(both_sides(a, b))) {
@@ -96,7 +96,7 @@ bool is_free(std::string_view key, const std::vector<std::string>& across) {
   return std::ranges::any_of(across, [&](const std::string& one) { return belongs_to(key, one); });
 }
 
-// Equal for runs that belong together.
+// Returns a text that is equal for runs that match.
 std::string matching_text(const RunView& run, const std::vector<std::string>& across) {
   std::vector<std::string> lines;
   for (const auto& [key, text] : run.identity) {
@@ -114,7 +114,7 @@ RunsByText by_matching_text(const std::vector<RunView>& runs, const std::vector<
     const auto [at, is_new] = found.emplace(matching_text(run, across), &run);
     if (is_new) continue;
     const RunView& before = *at->second;
-    if (before.metrics == run.metrics) continue;  // the same run once more
+    if (before.metrics == run.metrics) continue;  // a repetition of the same run
     if (across.empty()) {
       throw_input_error("{} and {} say different things about one and the same run", before.origin, run.origin);
     }
@@ -246,7 +246,7 @@ std::vector<std::string> varying_keys(const std::vector<const RunView*>& runs) {
   std::vector<std::string> varying;
   for (const std::string& key : all_keys(runs)) {
     const std::string_view owner = owner_of(key);
-    // Compared only among the runs that have the same owner: other policies have other parameters.
+    // Compares only runs with the same owner: other policies have other parameters.
     std::map<std::string, std::string> text_by_owner;
     for (const RunView* run : runs) {
       const std::string text = text_or_dash(*run, key);

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a row of the CSV tells of its run, besides the parameters of policies.
+// The columns of the CSV that describe a run, besides the parameters of policies.
 const std::vector<std::string_view>& columns() {
   static const std::vector<std::string_view> all = [] {
     std::vector<std::string_view> names = {"trace", "system", "layout", "osf", "capacity_bytes"};
@@ -30,7 +30,7 @@ const std::vector<std::string_view>& columns() {
 
 Json texts_json(const NamedTexts& texts) { return Json::object_t(texts.begin(), texts.end()); }
 
-// Without the numbers of the system: more than a hundred, and in the results.
+// The numbers of the system are left out: there are more than a hundred, and results contain them.
 Json run_json(const RunView& run) {
   NamedTexts identity = run.identity;
   std::erase_if(identity, [](const auto& one) { return one.first.starts_with("system."); });
@@ -48,7 +48,7 @@ Json across_json(const std::vector<Across>& across) {
 
 Json value_json(const std::optional<std::uint64_t>& value) { return value ? Json(*value) : Json(nullptr); }
 
-// Nothing where a side lacks the metric, or began with 0.
+// Returns nothing where a side lacks the metric, or began with 0.
 std::optional<std::int64_t> percent_of(const MetricChange& change) {
   return change.a && change.b ? change_percent_thousandths(*change.a, *change.b) : std::nullopt;
 }
@@ -67,13 +67,13 @@ Json side_json(const RunSet& set, const std::vector<const RunView*>& only) {
   return out;
 }
 
-// A policy with its parameters, in one field.
+// Formats a policy with its parameters in one field.
 std::string field_of(const RunView& run, std::string_view key) {
   if (find_named(run.identity, key) == nullptr) return "";
   return full_text(run, key, [](std::string_view) { return true; });
 }
 
-// The fields that tell which run a row is of; where the two sides differ, "lrm -> lru".
+// Returns the fields that identify a row's run; where the two sides differ, "lrm -> lru".
 std::string run_fields(const RunView* a, const RunView* b) {
   std::vector<std::string> fields;
   for (const std::string_view key : columns()) {

@@ -16,7 +16,7 @@ namespace {
 
 std::string value_text(const std::optional<std::uint64_t>& value) { return value ? report::format_count(*value) : "-"; }
 
-// "before.jsonl: 3 runs, uvmsim 0.1.0, plug-in next_unit.so ab12..."
+// Formats "before.jsonl: 3 runs, uvmsim 0.1.0, plug-in next_unit.so ab12...".
 std::string side_line(const RunSet& set) {
   std::string line = fmt::format("{}: {}", set.name, report::format_count(set.runs.size(), "run"));
   if (!set.missing.empty()) line += fmt::format(" ({} missing)", set.missing.size());
@@ -34,7 +34,7 @@ std::string side_line(const RunSet& set) {
 std::string changes_table(const ComparedPair& pair, bool all_metrics) {
   TextTable table({"metric", "a", "b", "change"});
   std::size_t hidden = 0;
-  // What is not a main metric is shown all the same when nothing else changed.
+  // Other metrics are shown if no main metric changed.
   const bool any_main = std::ranges::any_of(pair.changes, is_main_metric, &MetricChange::name);
   for (const MetricChange& change : pair.changes) {
     if (!all_metrics && any_main && !is_main_metric(change.name)) {
@@ -51,7 +51,7 @@ std::string changes_table(const ComparedPair& pair, bool all_metrics) {
   return text;
 }
 
-// What tells the runs of a comparison apart, and what they share.
+// The differences between the runs of a comparison, and their common properties.
 class Labels {
  public:
   explicit Labels(const Comparison& comparison) : across_(comparison.across) {

@@ -81,7 +81,7 @@ std::vector<std::string> read_sweep_folder(const std::string& folder, const Resu
   return missing;
 }
 
-// Each point has its result as `uvmsim run --json` writes it, but for the system, which has a table of its own.
+// Each point has its result as `uvmsim run --json` writes it, except for the system, which is in another table.
 class DatabaseReader {
  public:
   DatabaseReader(const std::string& path, const ResultVisitor& visit) : path_(path), visit_(visit), database_(path) {}
@@ -121,7 +121,8 @@ class DatabaseReader {
       throw_input_error("{}: table points has no column result: an earlier version wrote it; collect the sweep again",
                         path_);
     }
-    database_.each("points", {"id", "asked", "system_sha256", "result", "slowdown_thousandths"}, 4,
+    database_.each("points",
+                   {"id", "asked", "system_sha256", "result", "slowdown_thousandths", "baseline_hypothetical"}, 4,
                    [&](const Row& row) {
                      if (row.required(1, 0, 1) == 0) return;
                      const std::string where = fmt::format("{}: point {}", path_, row.text(0).substr(0, 12));
@@ -130,8 +131,11 @@ class DatabaseReader {
                      Json result = parse_json(row.whole_text(3), where);
                      if (!result.is_object()) throw_input_error("{}: its result is no object", where);
                      result["system"] = system->second;
-                     // Found with the point that it is compared with.
-                     if (row.has(4)) result["unlimited"] = {{"slowdown_thousandths", row.required(4, 0, kMost)}};
+                     // Computed from the baseline of the point.
+                     if (row.has(4)) {
+                       result["slowdown_thousandths"] = row.required(4, 0, kMost);
+                       result["unlimited"] = {{"hypothetical", row.has(5) && row.required(5, 0, 1) == 1}};
+                     }
                      visit_(result, where);
                      any_ = true;
                    });

@@ -7,6 +7,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "sim/common/plain_text.h"
 #include "sim/formats/json_value.h"
 #include "sim/policy/policy_choices.h"
 #include "sim/policy/registry.h"
@@ -18,10 +19,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Members that say how to read the result, or that this file takes apart by themselves.
-constexpr std::array<std::string_view, 12> kReadByName = {"schema",   "uvmsim_version", "trace",    "limit",
-                                                          "policies", "plugins",        "counters", "iterations",
-                                                          "settled",  "unlimited",      "bounds",   "system"};
+// Members that describe how to read the result, or that this file handles individually. The first three follow from the
+// rest, or from the run of `unlimited`, which each side compares by itself.
+constexpr std::array<std::string_view, 15> kReadByName = {
+    "not_repeated", "uncertainty", "slowdown_thousandths", "schema",  "uvmsim_version", "trace",  "limit", "policies",
+    "plugins",      "counters",    "iterations",           "settled", "unlimited",      "bounds", "system"};
 // Counters that are split by cause: their sums are metrics, too.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSummed = {{
     {"htod_", "_bytes"},
@@ -30,12 +32,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSummed =
     {"dtoh_", "_transactions"},
 }};
 
-// Texts reach tables: one line each.
-std::string text(const JsonValue& value) { return one_line(value.text()); }
+// Texts for tables have one line.
+std::string text(const JsonValue& value) { return plain_text(value.text()); }
 std::string scalar_text(const JsonValue& value) {
   const Json& json = value.json();
-  return one_line(json.is_string() ? json.get<std::string>()
-                                   : json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return plain_text(json.is_string() ? json.get<std::string>()
+                                     : json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 class RunViewReader {
@@ -101,8 +103,8 @@ class RunViewReader {
   void read_policies() {
     const JsonValue policies = result_.at("policies");
     for (const auto& [slot, policy] : policies.members()) {
-      view_.identity.emplace_back(one_line(slot), text(policy.at("name")));
-      flatten(policy.at("parameters"), one_line(slot));
+      view_.identity.emplace_back(plain_text(slot), text(policy.at("name")));
+      flatten(policy.at("parameters"), plain_text(slot));
     }
     for (const policy::Slot slot : kPolicySlots) {
       const std::string name(policy::slot_name(slot));
@@ -117,7 +119,7 @@ class RunViewReader {
     }
   }
 
-  // Bounds are found, not chosen, the best of known policies too. What lies between them and the run: `distance`.
+  // Bounds are results, not choices, as is the best of known policies. `distance` is between the bounds and the run.
   void read_bounds() {
     const auto bounds = result_.find("bounds");
     if (!bounds) return;
@@ -126,18 +128,18 @@ class RunViewReader {
   }
   void add_numbers(const JsonValue& object, const std::string& prefix) {
     for (const auto& [key, value] : object.members()) {
-      if (value.json().is_number()) view_.metrics.emplace_back(prefix + one_line(key), value.integer());
+      if (value.json().is_number()) view_.metrics.emplace_back(prefix + plain_text(key), value.integer());
     }
   }
 
-  // What a later version adds is sorted by the rule of names: numbers that end in a unit were found, the rest was
-  // chosen.
+  // Members that a later version adds are classified by name: numbers whose name ends in a unit are metrics, the rest
+  // belongs to the identity.
   void read_other_members() {
     for (const auto& [key, value] : result_.members()) {
       if (std::ranges::find(kReadByName, key) != kReadByName.end()) continue;
-      if (key == "command") continue;  // says what the rest says
+      if (key == "command") continue;  // repeats the other members
       if (key.ends_with("_version") || key == "uvmsim_commit" || key == "system_sha256") {
-        view_.provenance.emplace_back(one_line(key), scalar_text(value));
+        view_.provenance.emplace_back(plain_text(key), scalar_text(value));
         continue;
       }
       if (key == "time_scale" && value.json().is_object()) {  // its classes follow from the trace and the system
@@ -148,17 +150,17 @@ class RunViewReader {
       }
       const bool has_unit = key.ends_with("_ns") || key.ends_with("_bytes") || key.ends_with("_thousandths");
       if (has_unit && value.json().is_number()) {
-        view_.metrics.emplace_back(one_line(key), value.integer());
+        view_.metrics.emplace_back(plain_text(key), value.integer());
       } else {
         // The parameters of a choice belong to it: "layout.max_split_size".
         constexpr std::string_view kParameters = "_parameters";
         const bool parameters = key.ends_with(kParameters);
-        flatten(value, one_line(parameters ? key.substr(0, key.size() - kParameters.size()) : key));
+        flatten(value, plain_text(parameters ? key.substr(0, key.size() - kParameters.size()) : key));
       }
     }
   }
 
-  // The order in which people name a run.
+  // The usual order of describing a run.
   static int rank(std::string_view key) {
     static const std::vector<std::string_view> order = [] {
       std::vector<std::string_view> names = {"trace",          "system",          "layout",   "osf",
@@ -182,15 +184,15 @@ class RunViewReader {
       }
       view_.metrics.emplace_back(fmt::format("{}{}{}", prefix, head.substr(0, head.size() - 1), tail), sum);
     }
-    for (const auto& [name, value] : members) view_.metrics.emplace_back(prefix + one_line(name), value.integer());
+    for (const auto& [name, value] : members) view_.metrics.emplace_back(prefix + plain_text(name), value.integer());
   }
 
-  // Every scalar below `value` under its path; the name itself stands for the whole already.
+  // Adds every scalar below `value` under its path; the name itself already stands for the whole.
   void flatten(const JsonValue& value, const std::string& path) {
     if (value.json().is_object()) {
       for (const auto& [key, inner] : value.members()) {
         if (path == "system" && (key == "name" || key == "description")) continue;
-        flatten(inner, path + "." + one_line(key));
+        flatten(inner, path + "." + plain_text(key));
       }
     } else if (value.json().is_array()) {
       const auto items = value.items("a list", 0);

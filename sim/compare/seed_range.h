@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the seeds of one program make of a metric: what lies within is chance, not change.
+// The range of a metric over the seeds of one program. Differences within the range are random.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,15 @@ class SeedRange {
     largest_ = std::max(largest_, value);
   }
 
-  // One seed alone shows no chance.
+  // A single seed does not show randomness.
   bool has_several_seeds() const { return seeds_ > 1; }
-  // All of at least one value; the mean rounded half up.
+  // These require at least one value; the mean is rounded half up.
   std::uint64_t smallest() const { return smallest_; }
   std::uint64_t largest() const { return largest_; }
   std::uint64_t mean() const { return static_cast<std::uint64_t>((sum_ + seeds_ / 2) / seeds_); }
 
   bool overlaps(const SeedRange& other) const { return smallest_ <= other.largest_ && other.smallest_ <= largest_; }
-  // Between the smallest and the largest, or beyond them by no more than the tolerance.
+  // Returns whether the value is in the range, or beyond it by no more than the tolerance.
   bool allows(std::uint64_t value, const Tolerance& tolerance) const {
     return tolerance.allows(std::clamp(value, smallest_, largest_), value);
   }
@@ -42,13 +42,13 @@ class SeedRange {
   std::uint64_t smallest_ = std::numeric_limits<std::uint64_t>::max(), largest_ = 0;
 };
 
-// The ranges of many runs: by what they have in common but for their seed, and by metric.
+// The ranges of many runs, by group (everything but the seed) and metric.
 class SeedRanges {
  public:
   void add(const std::string& group, const Metrics& metrics) {
     for (const auto& [name, value] : metrics) groups_[group][name].add(value);
   }
-  // Nullptr for a group without the metric or of a single seed.
+  // Returns nullptr for a group without the metric or with a single seed.
   const SeedRange* of(const std::string& group, const std::string& metric) const {
     const auto& ranges = groups_.at(group);
     const auto found = ranges.find(metric);

@@ -22,27 +22,37 @@ Tolerance Tolerance::parse(std::string_view text, std::string_view metric, const
   const config::Unit unit = config::unit_by_suffix(metric);
   const auto refuse = [&] {
     const std::string units = config::unit_spellings(unit);
-    throw_input_error("{}: '{}' is no tolerance; allowed: exact, a share such as '0.5 %' (0 to 1000 %), or a number{}",
-                      where, printable(text), units.empty() ? "" : " with or without a unit of " + units);
+    throw_input_error(
+        "{}: '{}' is no tolerance; allowed: exact, a share such as '0.5 %' (0 to 1000 %), or a number{}; "
+        "with a + or - before it, a limit of rises or of falls alone",
+        where, printable(text), units.empty() ? "" : " with or without a unit of " + units);
   };
   if (text == "exact") return tolerance;
-  if (text.ends_with('%')) {
-    std::string_view share = text.substr(0, text.size() - 1);
+  std::string_view size = text;
+  if (text.starts_with('+') || text.starts_with('-')) {
+    tolerance.side_ = text.front() == '+' ? Side::kRise : Side::kFall;
+    size.remove_prefix(1);
+  }
+  if (size.ends_with('%')) {
+    std::string_view share = size.substr(0, size.size() - 1);
     while (share.ends_with(' ')) share.remove_suffix(1);
     const auto thousandths = parse_decimal(share, 3, kLargestPercentThousandths);
     if (!thousandths) refuse();
     tolerance.percent_thousandths_ = *thousandths;
   } else {
-    auto amount = parse_digits(text);
-    if (!amount) amount = config::parse_quantity(text, unit).value;
+    auto amount = parse_digits(size);
+    if (!amount) amount = config::parse_quantity(size, unit).value;
     if (!amount) refuse();
     tolerance.absolute_ = *amount;
   }
   if (!tolerance.exact()) tolerance.text_ = text;
+  if (tolerance.one_sided()) tolerance.text_.insert(0, tolerance.side_ == Side::kRise ? "at most " : "at least ");
   return tolerance;
 }
 
 bool Tolerance::allows(std::uint64_t expected, std::uint64_t found) const {
+  if (side_ == Side::kRise && found <= expected) return true;
+  if (side_ == Side::kFall && found >= expected) return true;
   const std::uint64_t change = std::max(expected, found) - std::min(expected, found);
   if (change <= absolute_) return true;
   return static_cast<WideUnsigned>(change) * 100'000 <= static_cast<WideUnsigned>(expected) * percent_thousandths_;

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What an integer parameter takes, for messages.
+// Describes the forms of an integer parameter, for messages.
 std::string integer_forms(const Parameter& parameter) {
   const std::string spellings = unit_spellings(parameter.unit);
   return spellings.empty() ? allowed_text(parameter)

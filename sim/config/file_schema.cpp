@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 ordered_json reference_to(const std::string& definition) { return {{"$ref", "#/$defs/" + definition}}; }
 
-// Parameters with the same name here share one definition.
+// Parameters with the same definition name share one definition.
 std::string definition_name(const Parameter& parameter) {
   if (parameter.is_boolean()) return "switch";
   if (!parameter.is_integer()) {
@@ -50,7 +50,7 @@ ordered_json value_schema(const Parameter& parameter) {
   return {{"anyOf", {integer, {{"type", "string"}, {"pattern", pattern}}}}};
 }
 
-// The value alone, or the value with its source.
+// A value alone, or a value with its source.
 ordered_json stated_schema(const std::string& definition) {
   const ordered_json object = {
       {"type", "object"},
@@ -60,14 +60,14 @@ ordered_json stated_schema(const std::string& definition) {
   return {{"anyOf", {reference_to(definition), object}}};
 }
 
-// Without the default: figures are fitted more often than names and ranges change.
+// The default is left out, so that the schema does not change whenever a figure is fitted.
 ordered_json parameter_schema(const Parameter& parameter) {
   const std::string_view unit = unit_name(parameter.unit);
   return {{"description", fmt::format("{}{}", parameter.doc, unit.empty() ? "" : fmt::format(" ({})", unit))},
           {"$ref", "#/$defs/stated_" + definition_name(parameter)}};
 }
 
-// The schema of a group, made on first use with the groups around it.
+// Returns the schema of a group, created with its parents on first use.
 ordered_json& group_schema(ordered_json& document, std::string_view key) {
   const std::size_t dot = key.rfind('.');
   const bool top = dot == std::string_view::npos;
@@ -88,7 +88,6 @@ ordered_json& group_schema(ordered_json& document, std::string_view key) {
           {"description", "so many equal ones"}, {"type", "integer"}, {"minimum", 1}, {"maximum", 64}};
     }
     if (top && !group->is_list) properties["source_of_defaults"] = reference_to("source");
-    if (!top) parent["required"].push_back(name);  // a group inside a list, where everything has to be stated
   }
   return group->is_list ? entry["items"] : entry;
 }
@@ -120,12 +119,10 @@ std::string system_file_schema() {
   ordered_json definitions = {{"source", {{"description", "where the figures come from"}, {"$ref", "#/$defs/text"}}}};
   for (const Parameter& parameter : parameters(defaults)) {
     const std::string key = without_indices(parameter.key);
-    const bool in_list = key != parameter.key;
     const std::size_t dot = key.rfind('.');
     const std::string name = key.substr(dot + 1);
     ordered_json& group = group_schema(document, std::string_view(key).substr(0, dot));
     group["properties"][name] = parameter_schema(parameter);
-    if (in_list) group["required"].push_back(name);
     const std::string definition = definition_name(parameter);
     if (!definitions.contains(definition)) {
       definitions[definition] = value_schema(parameter);

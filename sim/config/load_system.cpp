@@ -7,14 +7,19 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "sim/common/error.h"
+#include "sim/common/random.h"  // WideUnsigned
 #include "sim/common/units.h"
+#include "sim/common/wildcard.h"
+#include "sim/config/coherence.h"
 #include "sim/config/schema.h"
 #include "sim/config/system_file.h"
+#include "sim/formats/decimal.h"
 #include "sim/formats/did_you_mean.h"
 #include "sim/formats/json.h"
 #include "sim/formats/printable.h"
@@ -199,6 +204,56 @@ void check_peers(const SystemConfig& config, const std::string& where) {
   }
 }
 
+// A limit of both directions together that one of them exceeds alone is of another link.
+void check_both_ways(const SystemConfig& config, const std::string& where) {
+  const std::uint64_t both = config.runtime.remote_both_ways_bytes_per_us;
+  for (std::size_t i = 0; both != 0 && i < config.host_links.size(); ++i) {
+    const LinkConfig& link = config.host_links[i];
+    const std::uint64_t one = std::max(link.zero_copy_read_bytes_per_us, link.zero_copy_write_bytes_per_us);
+    if (both >= one) continue;
+    throw_check(
+        where, "runtime.remote_both_ways_bytes_per_us",
+        "{} bytes/us for both directions together, less than one direction of host_links.{} alone, {}; allowed: "
+        "0 (their sum), or at least one direction",
+        both, i, one);
+  }
+}
+
+// A link without faults and the mode that uses it belong together.
+void check_coherence(const SystemConfig& config, const std::string& where) {
+  const CoherenceConfig& coherence = config.coherence;
+  const std::string& mode = coherence.address_mode;
+  const bool in_place = uses_system_memory_in_place(config);
+  for (std::size_t i = 0; i < config.host_links.size(); ++i) {
+    const std::string& kind = config.host_links[i].kind;
+    if (in_place ? kind == "pcie" : kind == "c2c") {
+      throw_check(where, "coherence.address_mode", "\"{}\" over host_links.{}, which is {}; allowed: {}", mode, i, kind,
+                  in_place ? "nvlink or c2c links with ats and cdmm" : "ats or cdmm with a c2c link");
+    }
+    if (mode == "hmm" && kind != "pcie") {
+      throw_check(where, "coherence.address_mode", "\"hmm\" over host_links.{}, which is {}; allowed: pcie links", i,
+                  kind);
+    }
+  }
+  if (coherence.host_page_bytes != kBasePageBytes && (coherence.host_page_bytes != kBigPageBytes || mode == "hmm")) {
+    throw_check(where, "coherence.host_page_bytes", "{}; allowed: 4 KiB{}", coherence.host_page_bytes,
+                mode == "hmm" ? " with hmm" : " or 64 KiB");
+  }
+  if (in_place && config.driver.access_counter_migration) {
+    throw_check(where, "driver.access_counter_migration",
+                "true with coherence.address_mode \"{}\", where the driver's version decides; allowed: false", mode);
+  }
+  if (in_place && config.runtime.remote_latency_ns < coherence.local_latency_ns) {
+    throw_check(where, "coherence.local_latency_ns",
+                "{} ns, more than runtime.remote_latency_ns, {} ns; allowed: at most that", coherence.local_latency_ns,
+                config.runtime.remote_latency_ns);
+  }
+  if (mode != "none" && config.host.memory_bytes != 0) {
+    throw_check(where, "host.memory_bytes", "{} with coherence.address_mode \"{}\"; allowed: 0 (no limit)",
+                config.host.memory_bytes, mode);
+  }
+}
+
 void check_page(const std::string& where, std::string_view key, std::uint64_t bytes) {
   if (bytes != kBasePageBytes && bytes != kBigPageBytes && bytes != kBlockBytes) {
     throw_check(where, key, "{} is no size of a page; allowed: 4 KiB, 64 KiB or 2 MiB", bytes);
@@ -224,6 +279,28 @@ ordered_json scalar(const Parameter& parameter, const std::string& text) {
   const bool is_number = text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0) == std::string::npos;
   const ordered_json number = is_number ? ordered_json::parse(text, nullptr, false) : ordered_json();
   return number.is_number() ? number : ordered_json(text);
+}
+
+// "x1.25": by what a number is multiplied. Texts have no factors.
+bool is_factor(const Parameter& parameter, const std::string& text) {
+  return (parameter.is_integer() || parameter.is_boolean()) && text.starts_with('x');
+}
+
+void multiply(const Parameter& parameter, const std::string& text, const std::string& where) {
+  constexpr std::uint64_t kMillion = 1'000'000, kLargest = 1000;
+  const auto millionths = parse_decimal(std::string_view(text).substr(1), 6, kLargest * kMillion);
+  if (!parameter.is_integer()) {
+    throw_input_error("{}: {} is true or false, and a factor multiplies numbers; allowed: {}", where, parameter.key,
+                      allowed_text(parameter));
+  }
+  if (!millionths || *millionths == 0) {
+    throw_input_error("{}: '{}' is no factor; allowed: x and a number above 0, at most {}, such as x1.25", where, text,
+                      kLargest);
+  }
+  const WideUnsigned product = WideUnsigned{std::get<std::uint64_t>(value_of(parameter))} * *millionths;
+  const WideUnsigned rounded = (product + kMillion / 2) / kMillion;
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  assign(parameter, rounded > kMost ? kMost : static_cast<std::uint64_t>(rounded), where);
 }
 
 }  // namespace
@@ -263,16 +340,28 @@ void apply_override(SystemConfig& config, const std::string& assignment) {
   if (equals == std::string::npos || equals == 0) {
     throw_input_error("{}: is not an assignment; allowed: key=value, as costs.batch_ns=7000", where);
   }
-  const std::string key = assignment.substr(0, equals);
+  const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
+  const bool is_pattern = key.find_first_of("*?") != std::string::npos;
   std::vector<std::string> keys;
-  for (const Parameter& parameter : parameters(config)) {
-    if (parameter.key == key) {
-      assign(parameter, scalar(parameter, assignment.substr(equals + 1)), where);
-      config.sources[key] = where;
-      return;
-    }
+  bool found = false;
+  SystemConfig changed = config;  // all that match, or none
+  for (const Parameter& parameter : parameters(changed)) {
     keys.push_back(parameter.key);
+    if (is_pattern ? !matches(key, parameter.key) : parameter.key != key) continue;
+    const std::string place = is_pattern ? fmt::format("{}: {}", where, parameter.key) : where;
+    if (is_factor(parameter, value)) {
+      multiply(parameter, value, place);
+    } else {
+      assign(parameter, scalar(parameter, value), place);
+    }
+    changed.sources[parameter.key] = where;
+    found = true;
   }
+  if (found) {
+    config = std::move(changed);
+    return;
+  }
+  if (is_pattern) throw_input_error("{}: no key matches '{}'; `uvmsim systems {}` lists them", where, key, config.name);
   throw_input_error("{}: unknown key '{}'{}; `uvmsim systems {}` lists them", where, key, did_you_mean(key, keys),
                     config.name);
 }
@@ -288,6 +377,7 @@ void check_system(const SystemConfig& config, const std::string& where) {
                 config.gpus.size());
   }
   check_peers(config, where);
+  check_both_ways(config, where);
   for (std::size_t i = 0; i < config.gpus.size(); ++i) {
     const GpuConfig& gpu = config.gpus[i];
     if (gpu.reserved_bytes >= gpu.memory_bytes) {
@@ -316,6 +406,7 @@ void check_system(const SystemConfig& config, const std::string& where) {
   }
   check_page(where, "host.reclaim_bytes", host.reclaim_bytes);
   check_page(where, "driver.page_bytes", config.driver.page_bytes);
+  check_coherence(config, where);
 }
 
 }  // namespace uvmsim::config

@@ -32,8 +32,8 @@ SystemConfig load_system(const std::string& name_or_path,
 std::optional<GpuConfig> find_gpu(const std::string& model, const SystemConfig& likely,
                                   const std::vector<std::string>& search_path);
 
-// One "key=value", as "costs.batch_ns=7000" or "host_links.0.host_to_device.bytes_per_us=26 GB/s", with the loader's
-// checks of that parameter. The value's source becomes the assignment. Throws InputError.
+// One "key=value", as "costs.batch_ns=7000" or "host_links.0.host_to_device.bytes_per_us=26 GB/s"; "costs.*=x1.25"
+// multiplies all that match. The loader's checks hold; the assignment becomes the source. Throws InputError.
 void apply_override(SystemConfig& config, const std::string& assignment);
 // All of them in order, then the checks between parameters, which single ones may break on the way.
 void apply_overrides(SystemConfig& config, const std::vector<std::string>& assignments);

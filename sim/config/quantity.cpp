@@ -13,7 +13,7 @@ namespace {
 
 struct Spelling {
   std::string_view text;
-  std::uint64_t factor;  // base units in one of these
+  std::uint64_t factor;  // base units per unit
 };
 
 constexpr std::uint64_t kKibi = 1024;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers with a unit, as people write them: "6 us", "80 GiB", "55.5 GB/s". The model only sees integers in base units.
+// Numbers with a unit, as people write them: "6 us", "80 GiB", "55.5 GB/s". The model uses only integers in base units.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace uvmsim::config {
 
-// What an integer parameter counts. The suffix of its name says which: batch_ns, memory_bytes, bytes_per_us.
+// The unit of an integer parameter, given by the suffix of its name: batch_ns, memory_bytes, bytes_per_us.
 enum class Unit : std::uint8_t {
   kCount,
   kPercent,
@@ -22,7 +22,7 @@ enum class Unit : std::uint8_t {
   kKilohertz,
 };
 
-// Unit of a parameter by the suffix of its name; kCount when it has none.
+// Returns the unit of a parameter by the suffix of its name; kCount when it has none.
 constexpr Unit unit_by_suffix(std::string_view name) {
   struct Suffix {
     std::string_view text;
@@ -45,19 +45,19 @@ constexpr Unit unit_by_suffix(std::string_view name) {
   return Unit::kCount;
 }
 
-// The base unit: "ns", "bytes", "bytes/us"; empty for counts.
+// Returns the base unit: "ns", "bytes", "bytes/us"; empty for counts.
 std::string_view unit_name(Unit unit);
 
-// The units that text may use, for messages: "ns, us, ms, s"; empty for counts.
+// Lists the units that text may use, for messages: "ns, us, ms, s"; empty for counts.
 std::string unit_spellings(Unit unit);
 
 struct ParsedQuantity {
   std::optional<std::uint64_t> value;  // in the base unit; empty when the text is refused
-  std::string problem;                 // why, as "'6 MB' has the unit 'MB'"; empty when value is set
+  std::string problem;                 // the reason, as "'6 MB' has the unit 'MB'"; empty when value is set
 };
 
-// "6 us" -> 6000 for kNanoseconds. Exact: text that is not a whole number of base units is refused, as are signs,
-// exponents, numbers of more than 18 digits and values beyond 64 bits.
+// Parses "6 us" as 6000 for kNanoseconds. It is exact: text that is not a whole number of base units is refused, as are
+// signs, exponents, numbers of more than 18 digits and values beyond 64 bits.
 ParsedQuantity parse_quantity(std::string_view text, Unit unit);
 
 }  // namespace uvmsim::config

@@ -28,6 +28,9 @@ constexpr Group kGroups[] = {
     {"driver", false, "module parameters of the driver, as there without uvm_perf_"},
     {"costs", false, "what the driver's steps cost"},
     {"runtime", false, "what the program and the GPU pay outside the driver"},
+    {"listener", false, "what it costs that somebody listens to the driver's events"},
+    {"coherence", false,
+     "memory of malloc, and links over which GPU and host reach each other's memory without faults"},
 };
 
 // What a parameter may be: integers with both ends allowed, or the words of a text.
@@ -55,7 +58,9 @@ constexpr Allowed kEntries = between(1, 1u << 20);
 constexpr Allowed kPercent = between(0, 100);
 constexpr Allowed kPage = between(kBasePageBytes, kBlockBytes);
 constexpr Allowed kGpuNumber = between(0, kMostGpus - 1);
+constexpr Allowed kCounted = between(1, kBasePageBytes);
 constexpr std::string_view kLinkKinds[] = {"pcie", "nvlink", "c2c"};
+constexpr std::string_view kAddressModes[] = {"none", "hmm", "ats", "cdmm"};
 constexpr std::string_view kPeerLinkKinds[] = {"pcie", "nvlink"};
 constexpr std::string_view kReplayPolicies[] = {"batch", "batch_flush"};  // in the order of ReplayPolicy
 
@@ -95,6 +100,8 @@ struct Appender {
   void operator()(Key prefix, DriverConfig& object) const { UVMSIM_DRIVER_PARAMETERS(UVMSIM_PARAMETER) }
   void operator()(Key prefix, DriverCosts& object) const { UVMSIM_DRIVER_COST_PARAMETERS(UVMSIM_PARAMETER) }
   void operator()(Key prefix, RuntimeCosts& object) const { UVMSIM_RUNTIME_COST_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, ListenerCosts& object) const { UVMSIM_LISTENER_PARAMETERS(UVMSIM_PARAMETER) }
+  void operator()(Key prefix, CoherenceConfig& object) const { UVMSIM_COHERENCE_PARAMETERS(UVMSIM_PARAMETER) }
 #undef UVMSIM_PARAMETER
 };
 
@@ -112,6 +119,8 @@ std::vector<Parameter> parameters(SystemConfig& config) {
   append("driver", config.driver);
   append("costs", config.costs);
   append("runtime", config.runtime);
+  append("listener", config.listener);
+  append("coherence", config.coherence);
   return list;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parameters of a system as one list, made from system.h. The loader, --set, `uvmsim systems`, the resolved JSON
-// and configs/system.schema.json all follow from here.
+// and configs/system.schema.json are all based on it.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,17 @@ struct Parameter {
 
   bool is_integer() const;
   bool is_boolean() const { return std::holds_alternative<bool*>(target); }
-  // Names and kinds are texts; everything else is a figure and must say where it comes from.
+  // Names and kinds are texts; everything else is a figure that must state its source.
   bool needs_source() const { return !std::holds_alternative<std::string*>(target); }
-  // An integer whose default is outside its range has no sensible default: a system must state it.
+  // Returns whether an integer's default is outside its range: a system must state such a value.
   bool is_unset() const;
 };
 
-// All parameters of `config` in their one order. Lists have as many elements as those of config. The
-// result points into `config`: do not resize its lists or destroy it meanwhile.
+// Lists all parameters of `config` in a fixed order. Lists have as many elements as in config. The result points into
+// `config`, whose lists must not be resized meanwhile.
 std::vector<Parameter> parameters(SystemConfig& config);
 
-// Calls visit(name, list) for the lists of a system, in their one order.
+// Calls visit(name, list) for the lists of a system, in a fixed order.
 template <class Visit>
 void for_each_list(SystemConfig& config, Visit&& visit) {
   visit("gpus", config.gpus);
@@ -47,7 +47,7 @@ void for_each_list(SystemConfig& config, Visit&& visit) {
   visit("peer_switches", config.peer_switches);
 }
 
-// A group of parameters; `key` as in Parameter, lists without number: "host_links.host_to_device".
+// A group of parameters; `key` is as in Parameter, with lists without number: "host_links.host_to_device".
 struct Group {
   std::string_view key;
   bool is_list;
@@ -56,14 +56,14 @@ struct Group {
 std::span<const Group> groups();
 
 using ParameterValue = std::variant<std::uint64_t, bool, std::string>;
-// The value; enumerations as their word.
+// Returns the value; enumerations as their word.
 ParameterValue value_of(const Parameter& parameter);
-// Stores without checks; the value must be of the parameter's kind and allowed. Unknown words are a ModelError.
+// Stores a value without checks; it must be of the parameter's kind and allowed. An unknown word is a ModelError.
 void store(const Parameter& parameter, const ParameterValue& value);
 
-// "6000", "true", "batch_flush"
+// Formats "6000", "true", "batch_flush".
 std::string value_text(const Parameter& parameter);
-// What is allowed, for messages: "0 to 10000000000 ns", "true or false", "one of pcie, nvlink, c2c".
+// Describes the allowed values in messages: "0 to 10000000000 ns", "true or false", "one of pcie, nvlink, c2c".
 std::string allowed_text(const Parameter& parameter);
 
 // "costs.batch_ns" -> "/costs/batch_ns"

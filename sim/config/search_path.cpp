@@ -25,7 +25,7 @@ void add_folder(std::vector<std::string>& folders, const fs::path& folder) {
   if (is_folder(folder) && std::find(folders.begin(), folders.end(), text) == folders.end()) folders.push_back(text);
 }
 
-// A folder of system files, or one above it.
+// Adds a folder of system files, or one above it.
 void add_user_folder(std::vector<std::string>& folders, const fs::path& entry) {
   for (const fs::path& folder : {entry / "configs" / "systems", entry / "systems", entry}) {
     if (is_folder(folder)) {
@@ -35,7 +35,7 @@ void add_user_folder(std::vector<std::string>& folders, const fs::path& entry) {
   }
 }
 
-// The folder of the file that this code was loaded from, where that is a module such as Python's and no command.
+// The folder of the file that contains this code, if it is a module such as Python's rather than a command.
 fs::path module_folder() {
   Dl_info found;
   if (::dladdr(reinterpret_cast<const void*>(&is_folder), &found) == 0 || found.dli_fname == nullptr) return {};
@@ -56,7 +56,7 @@ std::vector<std::string> default_search_path() {
     }
   }
   if (const fs::path folder = module_folder(); !folder.empty()) {
-    add_folder(folders, folder / "share" / "uvmsim" / "configs" / "systems");  // of a Python package
+    add_folder(folders, folder / "share" / "uvmsim" / "configs" / "systems");  // in a Python package
   }
   std::error_code failed;
   const fs::path command = fs::read_symlink("/proc/self/exe", failed);

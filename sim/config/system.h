@@ -122,7 +122,11 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint64_t, reclaim_bytes, 2u << 20, kPage, \
     "what leaves a full host at once, the one used longest ago first; 4 KiB, 64 KiB or 2 MiB") \
   X(std::uint32_t, watermark_scale_factor, 10, between(0, 3000), \
-    "when less than this part of a limited host is free, in 1/10000, it is emptied ahead of need until twice that is")
+    "when less than this part of a limited host is free, in 1/10000, it is emptied ahead of need until twice that is") \
+  X(std::uint64_t, step_ps, 0, kTlbCost, \
+    "speed of one thread: picoseconds of a step of a chain of multiply, shift and exclusive or; 0 = not known") \
+  /* Where both are known, what the driver's thread does takes step_ps / costs_step_ps of its cost */ \
+  X(std::uint64_t, costs_step_ps, 0, kTlbCost, "step_ps of the host on which the driver's costs were measured")
 
 // Optional tier below the host (sim/driver/host_tier.h).
 #define UVMSIM_SSD_PARAMETERS(X) \
@@ -137,6 +141,8 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
 // parameters of the policy `tree`.
 #define UVMSIM_DRIVER_PARAMETERS(X) \
   X(std::uint32_t, version_major, 580, between(1, 9999), "first number of the driver's version") \
+  X(std::uint32_t, version_minor, 0, between(0, 9999), "second number; it matters for access counters on coherent links") \
+  X(std::uint32_t, version_patch, 0, between(0, 9999), "third number; likewise") \
   X(std::uint32_t, fault_batch_count, 256, kEntries, "raw faults that one batch takes at most") \
   X(ReplayPolicy, fault_replay_policy, ReplayPolicy::kBatchFlush, words(kReplayPolicies), \
     "when stalled accesses retry: after every batch, without or with a flush of the fault buffer") \
@@ -178,7 +184,7 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint64_t, poll_read_ns, 2000, kCost, "after a replay until the service thread reads PUT again") \
   X(std::uint64_t, batch_ns, 2300, kCost, "fetch and preprocess a batch") \
   X(std::uint64_t, raw_fault_ns, 64, kCost, "per raw entry fetched") \
-  X(std::uint64_t, fault_entry_ns, 400, kCost, "per entry left after coalescing") \
+  X(std::uint64_t, fault_entry_ns, 400, kCost, "per page among them: looked up, its destination chosen") \
   X(std::uint64_t, stale_block_ns, 480, kCost, "per VA block in the batch, all of it served before") \
   X(std::uint64_t, block_ns, 1600, kCost, "per VA block with faults to serve") \
   X(std::uint64_t, new_chunk_ns, 6000, kCost, "first population of a block on the GPU: chunk and page tables") \
@@ -189,7 +195,8 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint64_t, push_run_ns, 150, kCost, "per run of a push") \
   X(std::uint64_t, push_to_engine_ns, 1300, kCost, "push until the copy engine starts") \
   X(std::uint64_t, push_gap_ns, 1250, kCost, "between two pushes on one copy engine") \
-  X(std::uint64_t, after_copies_ns, 8100, kCost, "CPU work of a batch in which something was copied") \
+  X(std::uint64_t, after_copies_ns, 8100, kCost, \
+    "a batch in which something was copied: from the last copy, or the end of the thread's work, to its replay's turn") \
   X(std::uint64_t, after_push_ns, 1400, kCost, "CPU work of a block after its copies are pushed") \
   X(std::uint64_t, map_block_ns, 3500, kCost, "page-table entries, per block") \
   X(std::uint64_t, map_page_ns, 5, kCost, "and per 4 KB page made resident") \
@@ -210,11 +217,32 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint64_t, host_zero_page_ns, 0, kCost, "zero a host page that was resident nowhere") \
   X(std::uint64_t, cpu_fault_ns, 20500, kCost, "one CPU fault, without its copy") \
   X(std::uint64_t, cpu_fault_page_ns, 195, kCost, "per page made resident on the host") \
-  X(std::uint64_t, prefetch_call_block_ns, 6000, kCost, "cudaMemPrefetchAsync, per block")
+  X(std::uint64_t, cpu_remap_ns, 20500, kCost, "one CPU fault that copies and populates nothing") \
+  /* cudaMemPrefetchAsync, all that its caller's thread does; on an idle stream that is inside the call */ \
+  X(std::uint64_t, prefetch_call_ns, 3000, kCost, "a call of cudaMemPrefetchAsync, beside launch_ns") \
+  X(std::uint64_t, prefetch_move_ns, 10000, kCost, "one that moves or populates something") \
+  X(std::uint64_t, prefetch_block_ns, 1900, kCost, "per block of its range") \
+  X(std::uint64_t, prefetch_copy_block_ns, 6200, kCost, "per block of which pages are copied to a GPU") \
+  X(std::uint64_t, prefetch_copy_page_ns, 47, kCost, "and per page copied") \
+  X(std::uint64_t, prefetch_populate_block_ns, 7400, kCost, "per block of which pages are populated on a GPU") \
+  X(std::uint64_t, prefetch_host_block_ns, 15000, kCost, "per block of which pages come to the host") \
+  X(std::uint64_t, prefetch_host_page_ns, 240, kCost, "and per page that comes") \
+  X(std::uint64_t, prefetch_deferred_call_ns, 12000, kCost, \
+    "a call behind other work of its stream, beside launch_ns: the driver does it later") \
+  X(std::uint64_t, prefetch_deferred_ns, 100000, kCost, "end of that work until the driver begins") \
+  /* cudaMemAdvise */ \
+  X(std::uint64_t, advise_host_block_ns, 22000, kCost, \
+    "a preferred location set or unset, per block with pages that the CPU maps") \
+  X(std::uint64_t, advise_protect_page_ns, 225, kCost, \
+    "read-mostly: per page that the CPU may write no more") \
+  X(std::uint64_t, advise_map_block_ns, 50000, kCost, "accessed-by, per block with pages") \
+  X(std::uint64_t, plan_block_ns, 6000, kCost, "a planner's migration thread, per block that it moves")
 
 // What the GPU and the host program pay outside the driver.
 #define UVMSIM_RUNTIME_COST_PARAMETERS(X) \
   X(std::uint64_t, launch_ns, 4000, kCost, "host time of a kernel launch") \
+  X(std::uint64_t, managed_call_ns, 9000, kCost, \
+    "host time of cudaMemset and cudaMemcpy on managed memory, beside launch_ns") \
   X(std::uint64_t, kernel_start_ns, 2000, kCost, "launch until the first instruction") \
   X(std::uint64_t, synchronize_ns, 4000, kCost, "return of a synchronising call") \
   X(std::uint64_t, touch_ns, 600, kCost, "a lone thread's dependent touch of a fresh page") \
@@ -231,11 +259,16 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   /* Accesses of SMs to host memory in place (sim/link/remote_lane.h) */ \
   X(std::uint64_t, remote_runs_per_us, 0, kOptionalBandwidth, \
     "contiguous pieces of host memory that SMs access in place, however short; 0 = no limit") \
+  X(std::uint64_t, remote_requests_per_us, 0, kOptionalBandwidth, \
+    "requests of SMs for less than a line of host memory, in order of their addresses; 0 = no limit") \
+  X(std::uint64_t, remote_words_per_us, 0, kOptionalBandwidth, \
+    "stores of SMs of a part of a sector of host memory, and atomics; 0 = no limit") \
+  X(std::uint64_t, remote_latency_ns, 0, kCost, "a dependent access of an SM to host memory in place") \
   X(std::uint64_t, remote_both_ways_bytes_per_us, 0, kOptionalBandwidth, \
     "SMs reading and writing host memory in place, together; 0 = no limit") \
-  X(std::uint64_t, unmanaged_bytes, 0, kMemory, \
-    "GPU memory that a program takes besides managed memory (modules, workspaces) out of what an oversubscription " \
-    "factor leaves") \
+  X(bool, device_memory_beside, false, kSwitch, \
+    "the capacity is what is left for managed memory; false: what is free when the context exists, of which the " \
+    "program's device memory (cudaMalloc, code of kernels, libraries' handles) then takes its part") \
   X(std::uint64_t, touch_write_ns, 420, kCost, "its store to one") \
   X(std::uint64_t, load_ns, 200, kCost, "loads of a warp, many warps running") \
   X(std::uint64_t, store_ns, 25, kCost, "its stores") \
@@ -250,6 +283,39 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
     "of a GPU that several processes share: how long one computes while another one waits") \
   X(std::uint64_t, context_switch_ns, 152000, kCost, \
     "of a GPU that several processes share: between two of them it computes for neither")
+
+/* Memory that malloc gave, and links over which GPU and host reach each other's memory without a fault
+   (sim/driver/system_memory.h, coherent_counters.h; sim/engine/coherent_pass.h). Read only where address_mode is not none */
+#define UVMSIM_COHERENCE_PARAMETERS(X) \
+  X(std::string, address_mode, "none", words(kAddressModes), \
+    "how GPUs reach memory of malloc: none: not at all; hmm: it migrates on faults; ats: by the host's page tables; " \
+    "cdmm: so, but the GPU's memory is no node of the host") \
+  X(std::uint64_t, host_page_bytes, 4096, kPage, "pages of the host: 4 KiB or 64 KiB") \
+  X(std::uint64_t, local_latency_ns, 0, kCost, "a dependent access of an SM to the GPU's own memory") \
+  X(std::uint64_t, store_latency_ns, 0, kCost, "what a warp waits for a store to host memory in place") \
+  X(std::uint64_t, first_touch_ns, 0, kCost, "a fault batch that populates system memory on the GPU") \
+  X(std::uint64_t, first_touch_page_ns, 0, kCost, "and per page of the host") \
+  X(std::uint64_t, host_touch_ns, 0, kCost, "one that populates system memory on the host") \
+  X(std::uint64_t, host_touch_page_ns, 0, kCost, "and per page of the host") \
+  X(std::uint32_t, access_counters, 256, kEntries, "regions of 2 MB that the GPU counts accesses of at the same time") \
+  X(std::uint64_t, counted_read_bytes, 32, kCounted, "of reads in place: what counts as one access") \
+  X(std::uint64_t, counted_write_bytes, 32, kCounted, "of writes in place: likewise") \
+  X(std::uint64_t, notification_delay_ns, 0, kCost, "from a notification until the driver may serve it") \
+  X(std::uint64_t, notification_ns, 0, kCost, "a notification that moves system memory, on the driver's thread") \
+  X(std::uint64_t, moved_page_ns, 0, kCost, "and per page of the host that it moves") \
+  X(std::uint64_t, moved_used_page_ns, 0, kCost, "per page that the CPU wrote, instead") \
+  X(std::uint64_t, cpu_first_touch_page_ns, 0, kCost, "the CPU's first write to a page of the host") \
+  X(std::uint64_t, cpu_read_gpu_page_ns, 0, kCost, "what the CPU takes longer to read 4 KB of GPU memory") \
+  X(std::uint64_t, cpu_write_gpu_page_ns, 0, kCost, "and to write them") \
+  X(std::uint64_t, hmm_page_ns, 0, kCost, "hmm: per 4 KB page of system memory that migrates, beyond a managed one")
+
+/* Somebody listens to the driver's events: Nsight Systems, CUPTI, or a reader of the driver's own queue. The driver then
+   stamps the time of each copy on the copy engine and writes a record of each copy, raw fault and replay. */
+#define UVMSIM_LISTENER_PARAMETERS(X) \
+  X(bool, present, false, kSwitch, "somebody listens: the following is added") \
+  X(std::uint64_t, copy_ns, 0, kCost, "per contiguous run that is copied over the host's link, on the copy engine") \
+  X(std::uint64_t, raw_fault_ns, 0, kCost, "per raw fault fetched, on the driver's thread") \
+  X(std::uint64_t, batch_ns, 0, kCost, "per fault batch, on the driver's thread")
 // clang-format on
 
 #define UVMSIM_MEMBER(type, name, standard, allowed, meaning) type name = standard;
@@ -295,6 +361,13 @@ struct DriverCosts {
 struct RuntimeCosts {
   UVMSIM_RUNTIME_COST_PARAMETERS(UVMSIM_MEMBER)
 };
+struct CoherenceConfig {
+  UVMSIM_COHERENCE_PARAMETERS(UVMSIM_MEMBER)
+};
+struct ListenerCosts {
+  UVMSIM_LISTENER_PARAMETERS(UVMSIM_MEMBER)
+  std::uint64_t of(std::uint64_t ns) const { return present ? ns : 0; }
+};
 #undef UVMSIM_MEMBER
 
 struct SystemConfig {
@@ -311,8 +384,14 @@ struct SystemConfig {
   DriverConfig driver;
   DriverCosts costs;
   RuntimeCosts runtime;
+  ListenerCosts listener;
+  CoherenceConfig coherence;
   // Where each parameter comes from, by its dotted key ("costs.batch_ns", "gpus.0.sm_count"). Filled by the loader.
   std::map<std::string, std::string> sources;
 };
+
+// Its driver costs as they are on its own host: those of the driver's thread times host.step_ps / host.costs_step_ps,
+// if both are known. What the GPU, the link and the scheduler of the host take stays.
+SystemConfig at_host_speed(SystemConfig system);
 
 }  // namespace uvmsim::config

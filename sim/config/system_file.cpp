@@ -24,14 +24,14 @@ using nlohmann::ordered_json;
 constexpr const char* kSource = "source";
 constexpr const char* kSourceOfDefaults = "source_of_defaults";
 constexpr const char* kValue = "value";
-constexpr const char* kCount = "count";  // of equal elements of a list, one after the other
+constexpr const char* kCount = "count";  // number of equal consecutive elements of a list
 constexpr std::size_t kMostListed = 64;  // elements of a list
 
 bool is_list(const std::string& key) {
   return std::any_of(groups().begin(), groups().end(), [&](const Group& g) { return g.is_list && g.key == key; });
 }
 
-// "gpus.0"
+// Returns whether a key is like "gpus.0".
 bool is_element(const std::string& key) {
   const std::size_t dot = key.find('.');
   return dot != std::string::npos && key.find('.', dot + 1) == std::string::npos && is_list(key.substr(0, dot));
@@ -50,6 +50,10 @@ class SystemFileReader {
       throw_input_error("{}: is {}; allowed: an object that describes a system", file_, json_kind(document));
     }
     for_each_list(config_, [&](const char* name, auto& list) { resize_list(document, name, list); });
+    if (document.contains("host_links")) {  // a link's limit for both directions does not apply to another link
+      config_.runtime.remote_both_ways_bytes_per_us = 0;
+      config_.sources["runtime.remote_both_ways_bytes_per_us"] = "follows from the host links: their two directions";
+    }
     for (const Parameter& parameter : parameters(config_)) parameters_.emplace(parameter.key, parameter);
     for (const auto& [key, value] : document.items()) {
       if (key == "name" || key == "description") {
@@ -78,8 +82,23 @@ class SystemFileReader {
       throw_input_error("{}: is an array of {}, equal ones counted; allowed: 1 to {} objects", at(name), size,
                         kMostListed);
     }
+    if (size == list.size() && !names_other_model(*found, list)) return;
     list.assign(size, Element{});
     std::erase_if(config_.sources, [&](const auto& entry) { return entry.first.starts_with(name + "."); });
+  }
+
+  // For another GPU none of the existing values apply.
+  template <class Element>
+  static bool names_other_model(const ordered_json& stated, const std::vector<Element>& list) {
+    if constexpr (requires { list.front().model; }) {
+      return std::ranges::any_of(stated, [&](const ordered_json& element) {
+        if (!element.is_object() || !element.contains("model")) return false;
+        const ordered_json& model = element.at("model");
+        const ordered_json& text = model.is_object() && model.contains(kValue) ? model.at(kValue) : model;
+        return std::ranges::none_of(list, [&](const Element& known) { return text == known.model; });
+      });
+    }
+    return false;
   }
 
   std::size_t count_of(const ordered_json& element, const std::string& key) const {
@@ -99,7 +118,7 @@ class SystemFileReader {
     (key == "name" ? config_.name : config_.description) = value.get<std::string>();
   }
 
-  // One key of the group `prefix`; `source` is the group's own or that of the group around it.
+  // Reads one key of the group `prefix`; `source` is the group's own or that of the enclosing group.
   void read_member(const std::string& prefix, const std::string& key, const ordered_json& value,
                    const std::string& source) {
     const std::string full = joined(prefix, key);
@@ -148,7 +167,7 @@ class SystemFileReader {
     if (value.contains(kSourceOfDefaults)) cover_defaults(key, value.at(kSourceOfDefaults));
   }
 
-  // What neither this file nor one below it states keeps uvmsim's default; the group may say where that comes from.
+  // Parameters that no file states keep uvmsim's default; the group may state its source.
   void cover_defaults(const std::string& group, const ordered_json& value) {
     const std::string key = joined(group, kSourceOfDefaults);
     const std::string source = source_of(key, value);
@@ -173,7 +192,7 @@ class SystemFileReader {
     return value.get<std::string>();
   }
 
-  // Either the value alone, with the group's source, or {"value": ..., "source": "..."}.
+  // A parameter is either a value alone, with the group's source, or {"value": ..., "source": "..."}.
   void read_parameter(const Parameter& parameter, const ordered_json& stated, std::string source) {
     const std::string where = at(parameter.key);
     const ordered_json* value = &stated;
@@ -250,7 +269,7 @@ void complete_system(SystemConfig& config, const std::string& file) {
   }
   std::vector<std::string> missing, allowed;
   for (const Parameter& parameter : parameters(config)) {
-    // The lists describe hardware, for which there are no defaults.
+    // The lists describe hardware, which has no defaults.
     const bool in_list = is_list(parameter.key.substr(0, parameter.key.find('.')));
     const bool stated = config.sources.contains(parameter.key);
     if (parameter.is_unset() || (in_list && parameter.needs_source() && !stated)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One system file laid over a system: the part of the loader that knows the file format. What it does with one
-// parameter, --set does too.
+// Applies one system file to a system: the part of the loader that knows the file format. --set uses the same code for
+// a single parameter.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,9 +10,10 @@
 
 namespace uvmsim::config {
 
-// Overwrites `config` with what the file states and records the sources. Lists replace the ones that are there; groups
-// are merged key by key. "$schema" and "extends" are left to the caller. `file` starts every message. Throws
-// InputError: unknown key, wrong type or value, no source.
+// Overwrites `config` with the file's values and records their sources. Groups are merged key by key, and so are the
+// elements of a list of the same length; a list of another length, and one that names another model of GPU, replaces
+// the old list. "$schema" and "extends" are left to the caller. `file` starts every message. Throws InputError: unknown
+// key, wrong type or value, no source.
 void apply_system_file(SystemConfig& config, const nlohmann::ordered_json& document, const std::string& file);
 
 // Stores a JSON scalar: an integer in the parameter's base unit, a text with a unit ("6 us"), true or false, a word.
@@ -20,7 +21,8 @@ void apply_system_file(SystemConfig& config, const nlohmann::ordered_json& docum
 // unknown word, out of range.
 void assign(const Parameter& parameter, const nlohmann::ordered_json& value, const std::string& where);
 
-// After all files: what a system has to state is stated, the rest gets the source "uvmsim default". Throws InputError.
+// Called after all files: checks that required values are stated, and gives the others the source "uvmsim default".
+// Throws InputError.
 void complete_system(SystemConfig& config, const std::string& file);
 
 }  // namespace uvmsim::config

@@ -19,7 +19,7 @@ ordered_json json_of(const Parameter& parameter) {
   return std::visit([](const auto& value) { return ordered_json(value); }, value_of(parameter));
 }
 
-// The place of a dotted key; makes the objects and arrays on the way.
+// Returns the place of a dotted key; creates the objects and arrays on the way.
 ordered_json& place(ordered_json& document, std::string_view key) {
   ordered_json* at = &document;
   while (!key.empty()) {
@@ -37,7 +37,7 @@ std::string source_of(const SystemConfig& config, const std::string& key) {
 }
 
 std::string json_text(const SystemConfig& config, bool with_sources) {
-  SystemConfig copy = config;  // parameters() hands out pointers to change it by
+  SystemConfig copy = config;  // parameters() returns pointers for changing it
   ordered_json document;
   document["name"] = config.name;
   document["description"] = config.description;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch policies on random buffers: any number of faults of any SM, batches with and without evictions.
+// Checks batch policies on random buffers: any number of faults of any SM, batches with and without evictions.
 #include <algorithm>
 
 #include "sim/conformance/told_state.h"
@@ -63,12 +63,12 @@ class Batches final : public LifeOf<policy::Batcher> {
                                                   .memory = moment.memory}));
   }
   Nanoseconds now() const override { return now_; }
-  // What a batch holds is drawn anew for each.
+  // The content of each batch is drawn anew, so it is not part of the state.
   void add_state(StateDigest& digest) const override {
     digest.add(std::uint64_t{oversubscribed_});
     add_policy_state(digest);
   }
-  std::uint64_t delays = 0, blocks = 0;  // put off; named to be served first
+  std::uint64_t delays = 0, blocks = 0;  // delayed batches; blocks named to be served first
 
  private:
   Nanoseconds now_{1000};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single checks. Each returns a line on what it did, or throws an exception whose text says what is wrong.
+// The single checks. Each returns a line about its work, or throws an exception whose text describes the violation.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ struct Check {
   std::string (*run)(const policy::PolicyEntry& entry, const CheckOptions& options);
 };
 
-// The checks of a slot's policies, in order; those of whole programs, which are the same for all slots, follow.
+// The checks of a slot's policies, in order. The checks of whole programs, which are the same for all slots, follow.
 std::span<const Check> checks_of(std::type_identity<policy::Prefetcher>);
 std::span<const Check> checks_of(std::type_identity<policy::Evictor>);
 std::span<const Check> checks_of(std::type_identity<policy::Planner>);
@@ -36,12 +36,12 @@ std::span<const Check> checks_of(std::type_identity<policy::Router>);
 std::span<const Check> checks_of(std::type_identity<policy::Scheduler>);
 std::span<const Check> checks_of(std::type_identity<policy::Batcher>);
 
-// Calls `run` with the given parameters, then with each parameter and each pair of them at the ends of what they allow.
-// Says how many; throws Wrong that names the parameter where `run` throws.
+// Calls `run` with the given parameters, then with each parameter and each pair of parameters at the ends of their
+// ranges. Returns the number as a text; throws Wrong that names the parameter where `run` throws.
 std::string try_parameters(const policy::PolicyEntry& entry, const CheckOptions& options,
                            const std::function<void(const policy::GivenParameters&)>& run);
 
-// The same, where each is for one sequence of so many calls: run(entry, given, seed, sequence, calls).
+// Does the same with one sequence of `calls` calls each: run(entry, given, seed, sequence, calls).
 template <auto run, int calls>
 std::string check_parameters(const policy::PolicyEntry& entry, const CheckOptions& options) {
   return try_parameters(entry, options, [&](const policy::GivenParameters& given) {
@@ -49,7 +49,7 @@ std::string check_parameters(const policy::PolicyEntry& entry, const CheckOption
   });
 }
 
-// The same, each on GPUs of these numbers of chunks: run(entry, given, seed, chunks, history, events).
+// Does the same on GPUs of each of these numbers of chunks: run(entry, given, seed, chunks, history, events).
 template <auto run, const auto& sizes>
 std::string check_parameters_by_size(const policy::PolicyEntry& entry, const CheckOptions& options) {
   const std::string tried = try_parameters(entry, options, [&](const policy::GivenParameters& given) {
@@ -58,8 +58,8 @@ std::string check_parameters_by_size(const policy::PolicyEntry& entry, const Che
   return fmt::format("{}, each on GPUs of {} to {} chunks", tried, *std::begin(sizes), *std::rbegin(sizes));
 }
 
-// What two runs of the same calls answered. Throws Wrong where they differ: `text` with the place of the first
-// difference and what else it names.
+// Compares the answers of two runs of the same calls. Throws Wrong where they differ: `text` with the place of the
+// first difference and the other named values.
 template <class Answer, class... Named>
 void check_same(const std::vector<Answer>& first, const std::vector<Answer>& second, std::string_view text,
                 const Named&... named) {
@@ -68,15 +68,19 @@ void check_same(const std::vector<Answer>& first, const std::vector<Answer>& sec
   throw Wrong(fmt::format(fmt::runtime(text), differs - first.begin() + 1, named...));
 }
 inline constexpr std::string_view kAnotherAnswer =
-    "answer {} on a GPU of {} chunks was another one when the same history ran again";
+    "answer {} on a GPU with {} x 2 MB was another one when the same history ran again";
 
-// Some program, for policies of class D4; the history that a check makes up is another one.
+// Returns the future of a random program, for policies of class D4; it differs from the history of the check.
 policy::Future random_future(std::uint64_t seed);
 
-// Random programs on tiny GPUs through the whole simulator, each twice.
+// Runs random programs on tiny GPUs through the whole simulator, each twice.
 std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions& options);
 
-// Programs of many equal iterations: what is left out because it recurs (engine/recurrence.h) against a full replay.
+// Returns the results of the first `options.programs` of them as a text.
+std::string results_of_programs(const policy::PolicyEntry& entry, const CheckOptions& options);
+
+// Runs programs of many equal iterations, and compares a run that skips recurring iterations (engine/recurrence.h) with
+// a full replay.
 std::string check_skipped_iterations(const policy::PolicyEntry& entry, const CheckOptions& options);
 
 }  // namespace uvmsim::conformance

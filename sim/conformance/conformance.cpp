@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/conformance/conformance.h"
 
+#include <memory>
+
 #include "sim/conformance/checks.h"
 #include "sim/conformance/isolated.h"
 #include "sim/policy/policy_choices.h"
@@ -41,7 +43,7 @@ struct Extreme {
   GivenParameters parameters;
 };
 
-// The given parameters, then each one at the ends of what it allows, then each pair.
+// The given parameters, then each one at the ends of its range, then each pair.
 std::vector<Extreme> parameter_extremes(const policy::PolicyEntry& entry, const GivenParameters& given) {
   std::vector<Extreme> singles, pairs;
   for (auto one = entry.parameters.begin(); one != entry.parameters.end(); ++one) {
@@ -91,6 +93,42 @@ policy::Future random_future(std::uint64_t seed) {
   return future;
 }
 
+// Moves later allocations to other addresses, which depend on `layout` also in the lowest bits above the alignment. The
+// memory is never freed.
+void move_heap(unsigned layout) {
+  static std::vector<std::unique_ptr<char[]>> kept;
+  for (std::size_t bytes = 16; bytes <= 4096; bytes += 16) {
+    for (unsigned i = 0; i < 16 * layout + bytes / 16 % (layout + 1); ++i) {
+      kept.push_back(std::make_unique<char[]>(bytes));
+    }
+  }
+}
+
+// Checks that answers do not depend on addresses: the same programs run in processes that differ in the addresses of
+// all allocations. Within one process a policy may well have the same address each time.
+Outcome check_addresses(const policy::PolicyEntry& entry, const CheckOptions& options) {
+  constexpr unsigned kLayouts = 8;
+  CheckOptions few = options;
+  few.programs = std::max<std::uint64_t>(options.programs / 8, 1);
+  std::string first;
+  for (unsigned layout = 0; layout < kLayouts; ++layout) {
+    const Outcome outcome = run_isolated(
+        [&] {
+          move_heap(layout);
+          return results_of_programs(entry, few);
+        },
+        options.limits);
+    if (!outcome.passed) return outcome;
+    if (layout == 0) first = outcome.text;
+    if (outcome.text == first) continue;
+    return {
+        false,
+        "the same programs had another result in a process with other addresses: its answers follow from where "
+        "something lies in memory (its own address, pointers as keys or in a sort), or from memory that it never set"};
+  }
+  return {true, fmt::format("{} random programs, each in {} processes with other addresses", few.programs, kLayouts)};
+}
+
 std::vector<Verdict> check_policy(const policy::PolicyEntry& entry, const CheckOptions& options) {
   static_cast<void>(entry.resolve(options.given));
   std::vector<Check> checks;
@@ -104,9 +142,21 @@ std::vector<Verdict> check_policy(const policy::PolicyEntry& entry, const CheckO
     checks.push_back({"skipped iterations", check_skipped_iterations});
   }
   std::vector<Verdict> verdicts;
+  bool endless = false;
+  const auto add = [&](const char* name, auto&& run) {
+    if (endless) {  // the next one would take as long again
+      verdicts.push_back({name, false, "not run: the policy does not return"});
+      return;
+    }
+    const Outcome outcome = run();
+    endless = outcome.endless;
+    verdicts.push_back({name, outcome.passed, outcome.text});
+  };
   for (const Check& check : checks) {
-    const Outcome outcome = run_isolated([&] { return check.run(entry, options); }, options.limits);
-    verdicts.push_back({check.name, outcome.passed, outcome.text});
+    add(check.name, [&] { return run_isolated([&] { return check.run(entry, options); }, options.limits); });
+  }
+  if (std::ranges::count(kPolicySlots, entry.slot) != 0) {
+    add("addresses", [&] { return check_addresses(entry, options); });
   }
   return verdicts;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a policy keep its slot's contract? Runs it on tiny GPUs, on random blocks, in whole programs, and says what is
-// wrong. For authors of policies: `uvmsim check-policy`.
+// Checks that a policy fulfils its slot's contract: runs it on tiny GPUs, on random blocks and in whole programs, and
+// reports violations. For authors of policies: `uvmsim check-policy`.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace uvmsim::conformance {
 struct Verdict {
   std::string check;  // one or two words
   bool passed = false;
-  std::string text;  // what was done, or what is wrong
+  std::string text;  // what was done, or the violation
 };
 
 struct CheckOptions {
-  // Of the policy that is checked, and those beside it.
+  // Holds the checked policy and those that run beside it.
   std::shared_ptr<const policy::Registry> registry = policy::built_ins();
-  policy::GivenParameters given = {};  // of the policy
+  policy::GivenParameters given = {};  // the policy's parameters
   std::uint64_t seed = 1;              // of the histories and programs, and of the policy's own random numbers
-  TimeLimits limits = {};              // per check; what takes longer does not end
-  std::uint64_t programs = 24;  // whole random programs; as many of recurring iterations, and histories in proportion
+  TimeLimits limits = {};              // per check; a check that takes longer counts as endless
+  std::uint64_t programs = 24;  // whole random programs; as many with recurring iterations, and histories in proportion
 };
 
-// All checks of the policy's slot, in order. The policy must be in the registry. Each check runs in a process
-//  of its own, so that a policy that crashes or does not return is a verdict too; call it from a program with
-// one thread. Throws InputError for given parameters that the policy does not have.
+// Runs all checks of the policy's slot, in order. The policy must be in the registry. Each check runs in a process of
+// its own, so that a crash or an endless call is a verdict too; the caller must have only one thread. Throws InputError
+// for given parameters that the policy does not have.
 std::vector<Verdict> check_policy(const policy::PolicyEntry& entry, const CheckOptions& options);
 
 }  // namespace uvmsim::conformance

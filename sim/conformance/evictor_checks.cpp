@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evictors on tiny GPUs: random histories of everything the driver may tell, with every answer checked.
+// Checks evictors on tiny GPUs: random histories of all driver events, with every answer checked.
 #include <algorithm>
 #include <optional>
 
@@ -50,8 +50,8 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
     }
   }
 
-  // No operation is in progress. Perhaps all is freed; perhaps the first contents are there again; perhaps some of
-  // these were emptied since then, in any order.
+  // Ends all operations. Sometimes everything is freed; sometimes the first contents are brought back; sometimes some
+  // of these are emptied afterwards, in any order.
   void settle() override {
     for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
       if (chunks_[c].state == State::kPinned) pin_or_unpin(ChunkId{c});
@@ -100,7 +100,7 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
         std::count_if(chunks_.begin(), chunks_.end(), [](const Chunk& c) { return c.state == State::kFree; }));
   }
 
-  // The GPU computes for another process, the others follow.
+  // Gives the GPU to another process; the others follow.
   void take_turn() {
     std::vector<std::uint32_t> turns;
     const std::uint64_t first = below(processes_);
@@ -109,7 +109,7 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
   }
 
   ContentIndex some_content() { return ContentIndex(below(contents_)); }
-  // By its content; which of several free ones is chance.
+  // Draws a chunk by its content; among free chunks the choice is random.
   ChunkId some_chunk() {
     std::vector<ChunkId> order;
     for (std::uint32_t c = 0; c < chunks_.size(); ++c) order.push_back(ChunkId{c});
@@ -118,7 +118,7 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
                      [this](ChunkId one, ChunkId other) { return name_of(one) < name_of(other); });
     return *place;
   }
-  // As the simulator's: what lies in it, else itself.
+  // The name that the simulator uses: the chunk's content, else the chunk itself.
   std::uint64_t name_of(ChunkId chunk) const {
     if (!chunk.valid()) return ~std::uint64_t{0};
     const bool free = chunk.value < chunks_.size() && state(chunk) == State::kFree;
@@ -141,7 +141,7 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
     return {};
   }
 
-  // A fault on memory that is or is not on the GPU.
+  // Faults on memory that may be on the GPU already.
   void bring(ContentIndex content) {
     if (const auto here = find(content)) return migrate_again(*here);
     incoming_ = content;
@@ -150,7 +150,7 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
       chunk = policy_->select_victim(*this);
       answered("select_victim", name_of(chunk));
       if (!check_answer(chunk, "select_victim")) {
-        return;  // all are pinned
+        return;  // all chunks are pinned
       }
       policy_->on_released(chunk);
     }
@@ -162,12 +162,12 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
     policy_->on_migrated(chunk);
     evict_early();
   }
-  // False: there is no victim, and rightly so.
+  // Returns false if there is no victim and there should be none.
   bool check_answer(ChunkId chunk, const char* function) {
     const auto evictables = std::count_if(chunks_.begin(), chunks_.end(), [](const Chunk& c) {
       return c.state != State::kFree && c.state != State::kPinned;
     });
-    const std::string where = fmt::format("{} on a GPU of {} chunks, {} of them evictable (event {})", function,
+    const std::string where = fmt::format("{} on a GPU with {} x 2 MB, {} of them evictable (event {})", function,
                                           chunks_.size(), evictables, step_);
     if (!chunk.valid()) {
       if (evictables != 0) throw Wrong(fmt::format("{}: no victim", where));
@@ -188,7 +188,7 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
       check_answer(chunk, "select_early_victim");
       if (evicted > chunks_.size()) {
         throw Wrong(
-            fmt::format("select_early_victim on a GPU of {} chunks: never says that it is enough", chunks_.size()));
+            fmt::format("select_early_victim on a GPU with {} x 2 MB: never says that it is enough", chunks_.size()));
       }
       policy_->on_released(chunk);
       chunks_[chunk.value].state = State::kFree;
@@ -205,7 +205,7 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
     chunks_[chunk.value].state = discarded ? State::kDiscarded : State::kEmptied;
     discarded ? policy_->on_discarded(chunk) : policy_->on_emptied(chunk);
   }
-  // The program frees memory that is or is not on the GPU.
+  // Frees memory that may be on the GPU.
   void free(ContentIndex content) {
     if (const auto chunk = find(content)) {
       if (state(*chunk) == State::kPinned) return;
@@ -214,7 +214,7 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
     }
     policy_->on_freed(content);
   }
-  // A longer operation holds the chunk; when it is done, the chunk is in use.
+  // Lets a longer operation hold the chunk; at its end the chunk is in use.
   void pin_or_unpin(ChunkId chunk) {
     if (state(chunk) == State::kUsed) {
       chunks_[chunk.value].state = State::kPinned;
@@ -225,15 +225,15 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
   }
 
   std::vector<Chunk> chunks_;
-  std::uint64_t contents_;   // that come and go
-  std::uint32_t processes_;  // that share the GPU
+  std::uint64_t contents_;   // contents that come and go
+  std::uint32_t processes_;  // processes that share the GPU
   std::int64_t step_ = 0;
   ContentIndex incoming_;
 };
 
 constexpr std::uint32_t kSizes[] = {1, 2, 3, 5, 17, 64};
 
-// One history; the answers given on it.
+// Runs one history and returns the policy's answers.
 std::vector<Life::Answer> run_history(const PolicyEntry& entry, const policy::GivenParameters& given,
                                       std::uint64_t seed, std::uint32_t chunks, std::uint64_t history, int events) {
   const policy::Future future = random_future(history);
@@ -262,7 +262,7 @@ std::string check_evictor_determinism(const PolicyEntry& entry, const CheckOptio
   return "the same history twice, the same answers";
 }
 
-// Of one process: of several, no two moments are compared. Little more comes and goes than fits.
+// Checks one process only: with several, no two states ever count as equal. Slightly more memory is used than fits.
 std::string check_evictor_state(const PolicyEntry& entry, const CheckOptions& options) {
   constexpr std::uint32_t kChunks[] = {2, 3, 5};
   const auto birth = [&](const auto& given, const auto& future, std::uint64_t variant) {

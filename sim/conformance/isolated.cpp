@@ -17,12 +17,16 @@
 
 #include "sim/common/error.h"
 #include "sim/policy/plugin_call.h"
+#include "sim/policy/plugin_time.h"
 
 namespace uvmsim::conformance {
 namespace {
 
 constexpr char kPassed = '+';
 constexpr char kFailed = '-';
+constexpr char kEndless = '!';  // precedes the name of the call that was running at the limit
+constexpr const char* kEndlessPreface = "!";
+constexpr std::chrono::seconds kTimeToTell{1};  // for the child to report its current call
 
 void write_all(int file, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
@@ -35,7 +39,7 @@ void write_all(int file, const std::string& text) {
 }
 
 [[noreturn]] void be_the_child(int result, const std::function<std::string()>& work, unsigned cpu_seconds) {
-  ::signal(SIGXCPU, SIG_DFL);
+  policy::end_plugin_calls_at(SIGXCPU, kEndlessPreface);
   const rlimit limit{cpu_seconds, cpu_seconds + 1};
   setrlimit(RLIMIT_CPU, &limit);
   const rlimit no_core{0, 0};
@@ -53,7 +57,7 @@ void write_all(int file, const std::string& text) {
 
 using Clock = std::chrono::steady_clock;
 
-// What comes until the other side is gone; nothing where that is not so at the deadline.
+// Reads until the other side closes; returns nothing if it has not done so at the deadline.
 std::optional<std::string> read_all(int file, Clock::time_point deadline) {
   std::string text;
   char buffer[4096];
@@ -87,17 +91,27 @@ Outcome run_isolated(const std::function<std::string()>& work, TimeLimits limits
     be_the_child(ends[1], work, limits.cpu_seconds);
   }
   close(ends[1]);
-  const auto text = read_all(ends[0], Clock::now() + std::chrono::seconds(limits.wall_seconds));
+  auto text = read_all(ends[0], Clock::now() + std::chrono::seconds(limits.wall_seconds));
+  const bool late = !text;
+  if (late) {
+    kill(child, SIGXCPU);
+    text = read_all(ends[0], Clock::now() + kTimeToTell);
+    kill(child, SIGKILL);
+  }
   close(ends[0]);
-  if (!text) kill(child, SIGKILL);
   int status = 0;
   rusage usage{};
   wait4(child, &status, 0, &usage);
-  if (!text) return {false, fmt::format("does not return: stopped after {} s", limits.wall_seconds)};
+  const bool told = text && !text->empty() && text->front() == kEndless;
+  const std::string call = told ? text->substr(1) + " " : "";
+  if (late) return {false, fmt::format("{}does not return: stopped after {} s", call, limits.wall_seconds), true};
+  const std::string too_long =
+      fmt::format("{}does not return: stopped after {} s of processor time", call, limits.cpu_seconds);
+  if (told) return {false, too_long, true};
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  // SIGKILL follows where SIGXCPU is ignored.
+  // SIGKILL follows if SIGXCPU is ignored.
   if (signal == SIGXCPU || (signal == SIGKILL && cpu_seconds_of(usage) >= limits.cpu_seconds)) {
-    return {false, fmt::format("does not return: stopped after {} s of processor time", limits.cpu_seconds)};
+    return {false, too_long, true};
   }
   if (signal == SIGKILL) return {false, "killed from outside (out of memory?): whether it returns is not known"};
   if (signal != 0) return {false, fmt::format("crashed: signal {} ({})", signal, strsignal(signal))};

@@ -10,16 +10,18 @@ namespace uvmsim::conformance {
 struct Outcome {
   bool passed = false;
   std::string text;
+  bool endless = false;  // a limit stopped it
 };
 
-// What a child process may take before it counts as endless: computing, and by the clock (for one that sleeps).
+// Limits after which a child process counts as endless: CPU time, and wall-clock time (for one that sleeps).
 struct TimeLimits {
   unsigned cpu_seconds = 60;
   unsigned wall_seconds = 600;
 };
 
-// `work` in a child process with these limits. What it returns comes back; an exception it throws, a signal that ends
-// it and the limits become a text that says so. Nobody else's signal is taken for a limit.
+// Runs `work` in a child process with these limits and returns its result. An exception, a fatal signal or an exceeded
+// limit becomes a text that names it, with the function of a plug-in that was running. A signal from another process is
+// not taken for a limit.
 Outcome run_isolated(const std::function<std::string()>& work, TimeLimits limits);
 
 }  // namespace uvmsim::conformance

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migrate policies on random blocks: any mixture of reads, writes and pages on the host, accesses from afar, evictions.
+// Checks migrate policies on random blocks: any mixture of reads, writes and pages on the host, remote accesses,
+// evictions.
 #include <algorithm>
 #include <array>
 
@@ -23,13 +24,13 @@ PageMask random_pages(Random& random) {
   return pages;
 }
 
-// Answers to one sequence of calls; how many pages the core had to take out of them.
+// The answers to one sequence of calls, and the number of pages that the core had to remove from them.
 struct MigratorAnswers {
   std::vector<PageMask> pages;
   std::uint64_t clipped = 0;
 };
 
-// One policy and the calls that it gets.
+// One policy and its calls.
 class Calls {
  public:
   Calls(const PolicyEntry& entry, const policy::GivenParameters& given, std::uint64_t seed, std::uint64_t sequence)
@@ -110,7 +111,7 @@ class Calls {
   MigratorAnswers answers_;
 };
 
-// An allocation of two blocks: what lies on the GPU, and what rests on the host, follows from the calls and answers.
+// An allocation of two blocks: the calls and answers determine which pages are on the GPU and which are remote-mapped.
 class TwoBlocks final : public LifeOf<policy::Migrator> {
  public:
   using LifeOf::LifeOf;
@@ -138,7 +139,7 @@ class TwoBlocks final : public LifeOf<policy::Migrator> {
         return fault(b, some_pages(), one_in(3));
     }
   }
-  // Perhaps all is evicted, and then freed; perhaps all lies on the host, used by the GPU, which evicts what comes.
+  // Sometimes everything is evicted, and then freed; sometimes everything is on the host, remote-mapped.
   void settle() override {
     const std::uint64_t how = below(4);
     if (how == 3) return;
@@ -167,7 +168,7 @@ class TwoBlocks final : public LifeOf<policy::Migrator> {
     PageMask resting, writable;  // on the host, mapped by the GPU
   };
 
-  // One of two units, one of two halves, or all.
+  // Draws one of two units, one of two halves, or all pages.
   PageMask some_pages() {
     const auto second = static_cast<unsigned>(below(2));
     switch (below(3)) {
@@ -217,7 +218,7 @@ class TwoBlocks final : public LifeOf<policy::Migrator> {
     answered("fetch", coming);
     come(b, coming & blocks_[b].host);
   }
-  // What lies on the GPU moves; what it uses from afar, it goes on to.
+  // Pages on the GPU move to the host; remote-mapped pages stay remote-mapped.
   void write_on_host(std::uint64_t b, const PageMask& pages) {
     blocks_[b].gpu -= pages;
     blocks_[b].host |= pages;

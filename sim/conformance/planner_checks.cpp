@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planners on tiny GPUs: random programs of kernels that fault, with every command carried out as the migration thread
-// would, or not.
+// Checks planners on tiny GPUs: random programs of kernels that fault, with every command carried out, or not, as by
+// the migration thread.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -27,7 +27,7 @@ struct Answer {
 
 struct History {
   std::vector<Answer> answers;
-  std::uint64_t in_vain = 0;  // commands
+  std::uint64_t in_vain = 0;  // commands that had no effect
 };
 
 struct Kernel {
@@ -35,7 +35,7 @@ struct Kernel {
   std::vector<std::uint64_t> blocks;
 };
 
-// Mostly the same kernels again and again, as in training, now and then another one.
+// Draws mostly repetitions of the same kernels, as in training, and now and then another one.
 std::vector<Kernel> random_kernels(std::uint64_t seed, std::uint64_t count, std::uint64_t blocks) {
   Random random(seed);
   std::vector<Kernel> kernels;
@@ -59,7 +59,7 @@ policy::KernelFuture future_of(const std::vector<Kernel>& kernels, std::uint32_t
   return future;
 }
 
-// GPU memory of a few chunks, kernels that are launched ahead and run one after another.
+// A GPU with a few chunks, and kernels that are launched ahead and run one after another.
 class TinyMachine final : private policy::PlanQueries {
  public:
   static std::uint64_t block_count(std::uint32_t chunks) { return 3 * std::uint64_t{chunks} + 2; }
@@ -165,11 +165,11 @@ class TinyMachine final : private policy::PlanQueries {
     planner_.on_released(BlockIndex(b));
   }
 
-  // Until the planner wants nothing more, or what it wants is in vain: then it is asked again when something happens.
+  // Executes commands until the planner has none, or its command has no effect: then it is asked after the next event.
   void obey() {
     for (int commands = 0; commands < 1000; ++commands) {
       PlanCommand command;
-      if (decided_) {  // what was decided earlier comes first, when it is ready
+      if (decided_) {  // an earlier decision comes first, when it is ready
         if (now() < decided_at_) return;
         command = *std::exchange(decided_, std::nullopt);
       } else {
@@ -187,9 +187,9 @@ class TinyMachine final : private policy::PlanQueries {
         return;
       }
     }
-    throw Wrong(
-        fmt::format("next on a GPU of {} chunks: 1,000 commands without an end while nothing else happened (event {})",
-                    chunks_, step_));
+    throw Wrong(fmt::format(
+        "next on a GPU with {} x 2 MB: 1,000 commands without an end while nothing else happened (event {})", chunks_,
+        step_));
   }
   bool carry_out(const PlanCommand& command) {
     const BlockIndex b = command.block;

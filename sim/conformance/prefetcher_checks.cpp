@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetchers on random blocks: any mixture of resident, faulted and thrashing pages, tails of allocations, CPU faults.
+// Checks prefetchers on random blocks: any mixture of resident, faulted and thrashing pages, tails of allocations, CPU
+// faults.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +12,7 @@ namespace {
 
 using policy::PolicyEntry;
 
-// Clustered, as pages are in real blocks, or scattered.
+// Draws pages that are clustered, as in real blocks, or scattered.
 PageMask random_pages(Random& random, const PageMask& among) {
   PageMask pages;
   const std::uint64_t runs = random.below(6);
@@ -23,14 +24,14 @@ PageMask random_pages(Random& random, const PageMask& among) {
   return pages & among;
 }
 
-// Answers to one sequence of calls; how many pages the core had to take out of them.
+// The answers to one sequence of calls, and the number of pages that the core had to remove from them.
 struct Answers {
   std::vector<PageMask> pages;
   std::vector<policy::PageSpan> beyond;
   std::uint64_t clipped = 0;
 };
 
-// Sixteen blocks of which nothing is on the GPU.
+// Sixteen blocks without any page on the GPU.
 class Everywhere final : public policy::PrefetchQueries {
  public:
   PageMask missing(BlockIndex block) const override { return block.value < 16 ? PageMask::all() : PageMask{}; }
@@ -91,8 +92,8 @@ Answers run_calls(const PolicyEntry& entry, const policy::GivenParameters& given
   return answers;
 }
 
-// An allocation of eight blocks, three of which are used, on a GPU that has room for two: what lies where follows from
-// the calls and answers.
+// An allocation of eight blocks, three of which are used, on a GPU with room for two. The calls and answers determine
+// where pages are.
 class FewBlocks final : public LifeOf<policy::Prefetcher>, private policy::PrefetchQueries {
  public:
   using LifeOf::LifeOf;
@@ -117,7 +118,7 @@ class FewBlocks final : public LifeOf<policy::Prefetcher>, private policy::Prefe
         return fault(b, some_pages() - blocks_[b].gpu, false);
     }
   }
-  // Perhaps all is evicted, and then freed, or brought to the host as a whole by a call of the program.
+  // Sometimes everything is evicted, and then freed, or moved to the host as a whole by a call of the program.
   void settle() override {
     const std::uint64_t how = below(6);
     if (how == 0) return;
@@ -138,7 +139,7 @@ class FewBlocks final : public LifeOf<policy::Prefetcher>, private policy::Prefe
   static constexpr std::uint64_t kBlocks = 8, kUsed = 3, kRoom = 2;
   struct Block {
     PageMask gpu, host;
-    PageMask unused;   // prefetched to the GPU, and since then
+    PageMask unused;   // prefetched to the GPU and not used since
     PageMask touched;  // used since they came
   };
 
@@ -150,7 +151,7 @@ class FewBlocks final : public LifeOf<policy::Prefetcher>, private policy::Prefe
     return static_cast<std::uint32_t>(kRoom) - std::min<std::uint32_t>(kRoom, static_cast<std::uint32_t>(used));
   }
 
-  // A page, a unit, half a block or all of it.
+  // Draws a page, a unit, half a block or all of it.
   PageMask some_pages() {
     const auto quarter = static_cast<unsigned>(below(2)) * (kPagesPerBlock / 4);
     switch (below(4)) {
@@ -205,7 +206,7 @@ class FewBlocks final : public LifeOf<policy::Prefetcher>, private policy::Prefe
       move(b, PageMask::range(static_cast<unsigned>(first - begin), static_cast<unsigned>(end - first)), false);
     }
   }
-  // The pages come, unused; those that are there stay.
+  // Moves pages, which are unused then; present pages stay.
   void move(std::uint64_t b, const PageMask& pages, bool to_host) {
     Block& block = blocks_[b];
     if (to_host) {

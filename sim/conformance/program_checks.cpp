@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole programs on GPUs of a few chunks, with everything a program can do to its memory.
+// Checks policies in whole programs on GPUs of a few chunks, with all operations on memory that a program can have.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -31,7 +31,7 @@ config::SystemConfig small_system() {
   return system;
 }
 
-// Three of these; the first and the second are joined, and the second and the third.
+// Three of these GPUs; the first and the second are joined, and the second and the third.
 config::SystemConfig three_gpus() {
   config::SystemConfig system = small_system();
   system.gpus.assign(3, system.gpus.front());
@@ -47,7 +47,7 @@ config::SystemConfig three_gpus() {
   return system;
 }
 
-// A host that is soon full, and an SSD below it.
+// Adds a small host memory and an SSD below it.
 void add_tier(config::SystemConfig& system) {
   system.host.memory_bytes = 2 * kBlockBytes;
   system.ssd = {std::uint64_t{1} << 30, 3200, 3200, 12000, 16000, 8};
@@ -65,7 +65,7 @@ class RandomProgram {
     return program;
   }
 
-  // Two equal iterations of kernels, the second of which a run may repeat.
+  // Makes two equal iterations of kernels; a run may repeat the second.
   static RandomProgram iterations(std::uint64_t seed, unsigned gpus) {
     RandomProgram program(seed, gpus);
     const std::size_t first = program.records_.size();
@@ -131,7 +131,7 @@ class RandomProgram {
     kernel.block.x = 128;
     kernel.duration_ns = static_cast<std::int64_t>(1000 + below(100000));
     kernel.stream = static_cast<std::uint32_t>(below(2));
-    if (gpus_ > 1) {  // one at a time: two that write the same pages may take them from each other for ever
+    if (gpus_ > 1) {  // one at a time: two writers of the same pages may take them from each other for ever
       records_.emplace_back(trace::Sync{});
       kernel.device = static_cast<std::int32_t>(below(gpus_));
       kernel.stream = static_cast<std::uint32_t>(kernel.device);
@@ -192,7 +192,7 @@ Numbers numbers_of(Nanoseconds time, const Counters& counters) {
   return numbers;
 }
 
-// The first number in which they differ: "evictions 3 and 4"; empty: none.
+// Returns the first number that differs, "evictions 3 and 4"; empty if none does.
 std::string difference_of(const IterationResult& one, const IterationResult& other) {
   const Numbers first = numbers_of(one.end - one.begin, one.counters);
   const Numbers second = numbers_of(other.end - other.begin, other.counters);
@@ -208,20 +208,20 @@ Numbers numbers_of(const RunResult& result) {
   return numbers;
 }
 
-// Two iterations that begin in one state and do not go on alike; how many pairs were compared.
+// Two iterations that begin in one state and continue differently; and the number of compared pairs.
 struct Difference {
   std::uint64_t pairs = 0;
   std::optional<std::pair<std::size_t, std::size_t>> first = {};
   std::string what = {};
 };
 
-// `states`: of the last iterations, which are repetitions.
+// `states` are those of the last iterations, which are repetitions.
 Difference difference_of(const std::vector<State>& states, const std::vector<IterationResult>& iterations) {
   Difference result;
   const std::size_t recorded = iterations.size() - states.size();
   for (std::size_t later = 0; later < states.size(); ++later) {
     if (!states[later]) continue;
-    // The latest one: what is like it in turn was compared with it.
+    // Only the latest equal state: earlier ones were compared with that one.
     for (std::size_t earlier = later; earlier-- > 0;) {
       if (states[earlier] != states[later]) continue;
       ++result.pairs;
@@ -238,7 +238,7 @@ Difference difference_of(const std::vector<State>& states, const std::vector<Ite
   return result;
 }
 
-// The policy in all of its slots, on a GPU of a few chunks; a route policy has three GPUs to choose between.
+// The policy in all of its slots, on a GPU of a few chunks; a route policy can choose between three GPUs.
 RunOptions run_of(const policy::PolicyEntry& entry, const CheckOptions& options, const policy::GivenParameters& given,
                   std::uint64_t number) {
   RunOptions run;
@@ -251,7 +251,7 @@ RunOptions run_of(const policy::PolicyEntry& entry, const CheckOptions& options,
 }
 
 std::string place_of(std::uint64_t number, const RunOptions& run) {
-  return fmt::format("program {} on a GPU of {} chunks", number, run.capacity_bytes / kBlockBytes);
+  return fmt::format("program {} on a GPU with {} x 2 MB", number, run.capacity_bytes / kBlockBytes);
 }
 
 }  // namespace
@@ -272,7 +272,7 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
                      .pre_evict = number % 4 == 0,
                      .parallel_fetch = true,
                      .reserve_chunks = 1,
-                     .prefetch = number % 5 > 2,  // on smaller GPUs it pushes out what faults wait for
+                     .prefetch = number % 5 > 2,  // on smaller GPUs it evicts pages that faults wait for
                      .prefetch_chunks = 2,
                      .prefetch_stride = 1};
     }
@@ -292,8 +292,23 @@ std::string check_programs(const policy::PolicyEntry& entry, const CheckOptions&
       options.programs, evictions, prefetched);
 }
 
-// Whether add_state tells all: with iterations left out because they recur the result must be that with all of them
-// replayed; and what that rests on: whatever happens after one moment happens after each other one of the same state.
+std::string results_of_programs(const policy::PolicyEntry& entry, const CheckOptions& options) {
+  std::string text;
+  for (std::uint64_t number = 0; number < options.programs; ++number) {
+    const RunOptions run = run_of(entry, options, options.given, number);
+    const RandomProgram program =
+        RandomProgram::calls(options.seed * 1000 + number, static_cast<unsigned>(run.system.gpus.size()));
+    try {
+      for (const auto& [name, value] : numbers_of(program.run(run))) text += fmt::format("{}={} ", name, value);
+    } catch (const std::exception& error) {
+      throw Wrong(fmt::format("{}: {}", place_of(number, run), error.what()));
+    }
+  }
+  return text;
+}
+
+// Checks that add_state() covers the whole state: a run that skips recurring iterations must have the result of a full
+// replay, and equal states must have equal futures, on which this relies.
 std::string check_skipped_iterations(const policy::PolicyEntry& entry, const CheckOptions& options) {
   constexpr std::uint64_t kIterations = 30;
   constexpr const char* kForgotten = "add_state does not tell all that its answers depend on";

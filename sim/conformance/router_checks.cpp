@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routers on random servers: moves between the host and GPUs, with and without links, spare memory that is there or
-// not.
+// Checks routers on random servers: moves between the host and GPUs, with and without links, with and without spare
+// memory.
 #include <algorithm>
 
 #include "sim/conformance/told_state.h"
@@ -13,7 +13,7 @@ using policy::MoveCause;
 using policy::PolicyEntry;
 using policy::Route;
 
-// Some of the pairs of GPUs are joined; all of it changes at random.
+// Some pairs of GPUs are joined; everything else changes at random.
 class RandomServer final : public policy::RouteQueries {
  public:
   RandomServer(Random& random, unsigned gpus) : gpus_(gpus) {
@@ -36,9 +36,9 @@ class RandomServer final : public policy::RouteQueries {
                static_cast<std::uint32_t>(random.below(8)), static_cast<std::uint32_t>(random.below(8))};
     }
   }
-  // Nothing is on the links.
+  // Clears the links.
   void rest() { std::fill(busy_until_.begin(), busy_until_.end(), Nanoseconds{}); }
-  // Of the move in hand.
+  // The current move.
   const Move* move = nullptr;
   unsigned home = 0;
 
@@ -74,10 +74,10 @@ class RandomServer final : public policy::RouteQueries {
   std::vector<Spare> spare_;
 };
 
-// One policy and the moves that it is asked about; every answer is checked.
+// One policy and its moves; every answer is checked.
 class Moves final : public LifeOf<policy::Router> {
  public:
-  // The GPU that the policy serves and the links follow from `sequence`.
+  // `sequence` determines the GPU that the policy serves, and the links.
   Moves(std::shared_ptr<policy::Router> router, policy::InformationClass information, std::uint64_t sequence)
       : Moves(std::move(router), information, Random(sequence)) {}
 
@@ -102,7 +102,7 @@ class Moves final : public LifeOf<policy::Router> {
         move.cause = MoveCause::kEvict;
         move.may_stay = one_in(2);
         break;
-      case 1:  // ahead of need
+      case 1:  // a prefetch
         move.from = kHost;
         move.to = self;
         move.cause = one_in(3) ? MoveCause::kFault : MoveCause::kPrefetch;
@@ -135,12 +135,12 @@ class Moves final : public LifeOf<policy::Router> {
   }
   Nanoseconds now() const override { return Nanoseconds(static_cast<std::int64_t>(number_) * 10000); }
   void settle() override { server_.rest(); }
-  // What else changes on the server is drawn anew for every move.
+  // The other state of the server is drawn anew for every move.
   void add_state(StateDigest& digest) const override {
     for (const std::uint32_t running : running_) digest.add(running);
     add_policy_state(digest);
   }
-  std::uint64_t around = 0, stay = 0, later = 0;  // ways that it chose
+  std::uint64_t around = 0, stay = 0, later = 0;  // routes that it chose
 
  private:
   Moves(std::shared_ptr<policy::Router> router, policy::InformationClass information, Random random)

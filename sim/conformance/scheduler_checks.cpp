@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedulers on a random GPU: processes come, wait, and have nothing to compute any more; memory goes from one to the
-// other.
+// Checks schedulers on a random GPU: processes come, wait, and run out of work; memory moves between them.
 #include <algorithm>
 
 #include "sim/conformance/checks.h"
@@ -22,7 +21,7 @@ class RandomProcesses final : public policy::ScheduleQueries {
     }
   }
 
-  // Time passes, and somebody waits; with `computes` the one that computed last does.
+  // Advances time and lets a process wait; with `computes`, the one that computed last.
   void change(Random& random, bool computes) {
     now_ += Nanoseconds(static_cast<std::int64_t>(1 + random.below(5000000)));
     for (ProcessView& view : all_) {
@@ -32,7 +31,7 @@ class RandomProcesses final : public policy::ScheduleQueries {
     if (computes) all_.back().waits = true;
     all_[random.below(all_.size() - 1)].waits = true;
   }
-  // The process has the GPU: the others come before it.
+  // Gives the GPU to a process: the others come before it in the order of turns.
   void give(const Turn& turn) {
     const auto at =
         std::find_if(all_.begin(), all_.end(), [&](const ProcessView& view) { return view.process == turn.process; });
@@ -54,7 +53,7 @@ class RandomProcesses final : public policy::ScheduleQueries {
   Nanoseconds now_{};
 };
 
-// One policy and the turns that it is asked for; every answer is checked.
+// One policy and its turns; every answer is checked.
 std::vector<std::uint64_t> ask_for_turns(const PolicyEntry& entry, const policy::GivenParameters& given,
                                          std::uint64_t seed, std::uint64_t sequence, int turns) {
   Random random(sequence);

@@ -11,21 +11,21 @@ namespace {
 
 using policy::InformationClass;
 
-// How many futures are asked about, how many lives go into each, of all variants, and how long it is.
+// The number of futures, the number of lives per future over all variants, and their length.
 struct Effort {
   std::uint64_t futures, lives, steps;
 };
 constexpr Effort kOfTheGiven{4, 3000, 64};
 constexpr Effort kOfAnExtreme{1, 120, 48};
 
-// A policy whose first lives all refuse to be compared has nothing to say.
+// Lives after which the check gives up if all of them refused to be compared.
 constexpr std::uint64_t kRefusals = 16;
 
 struct Tally {
   std::uint64_t lives = 0, compared = 0, refused = 0;
 };
 
-// Processor time for all lives: those of a policy that is slow to make are fewer.
+// Limits the CPU time of all lives: a policy that is slow to create gets fewer.
 class Budget {
  public:
   explicit Budget(unsigned seconds) : end_(std::clock() + std::clock_t(seconds) * CLOCKS_PER_SEC) {}
@@ -37,10 +37,10 @@ class Budget {
 
 struct Past {
   std::uint64_t number = 0, steps = 0;
-  std::vector<Life::Answer> answers;  // to what came after it
+  std::vector<Life::Answer> answers;  // to the calls after it
 };
 
-// Most histories are short: those meet. Some are long, for what is counted.
+// Most histories are short, so that their states meet. Some are long, for policies that count.
 std::uint64_t length_of_past(Random& random) {
   constexpr std::uint64_t kLongest[] = {4, 4, 8, 8, 8, 8, 16, 16, 16, 64, 64, 512};
   return random.below(kLongest[random.below(std::size(kLongest))]);
@@ -126,7 +126,7 @@ std::string check_told_state(const policy::PolicyEntry& entry, const CheckOption
     }
     is_given = false;
   });
-  if (tally.refused == tally.lives) return "it refuses to be compared: every iteration is replayed";
+  if (tally.refused == tally.lives) return "the policy does not tell its state, so every iteration is replayed";
   return fmt::format("{} histories with {}; {} of them ended as another one had, {} in states that are not compared{}",
                      tally.lives, settings, tally.compared, tally.refused,
                      budget.spent() ? "; not all, for want of time" : "");

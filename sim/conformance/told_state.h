@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does add_state tell all? A policy lives through many short histories; two that end in states of one digest must
-// answer whatever comes next alike.
+// Checks that add_state() covers the whole state: a policy runs through many short histories, and any two that end with
+// the same digest must answer alike from then on.
 //
-// Whole programs rarely come to one state in two ways. Here little is there (a few chunks or blocks, few kinds of
-// calls), so that histories often end where others did, while what the policy forgot to tell differs.
+// Whole programs rarely reach one state in two ways. Here the world is small (a few chunks or blocks, few kinds of
+// calls), so that histories often end in the same state, while state that the policy omits from its digest differs.
 #pragma once
 
 #include <functional>
@@ -23,25 +23,25 @@
 
 namespace uvmsim::conformance {
 
-// One policy and the little machine around it.
+// One policy and the small machine around it.
 class Life {
  public:
   struct Answer {
     const char* hook;
-    std::uint64_t value;  // what was answered, or a digest of it
+    std::uint64_t value;  // the answer, or a digest of it
     bool operator==(const Answer&) const = default;
   };
 
   virtual ~Life() = default;
-  // What happens next, until the next call. Two lives in one state, given the same seed, are told and asked the same as
-  // long as they answer alike.
+  // Sets the random numbers of the coming events. Two lives in one state that get the same seed receive the same calls
+  // as long as they answer alike.
   void draw_from(std::uint64_t seed) { random_ = Random(seed); }
-  // One thing happens.
+  // Lets one event happen.
   virtual void step() = 0;
-  // The history ends: nothing is under way. Part of the machine may be cleared, so that lives meet again.
+  // Ends the history: nothing is in progress. Part of the machine may be cleared, so that lives meet again.
   virtual void settle() {}
   virtual Nanoseconds now() const = 0;
-  // Of the policy, and of all that the simulator knows of what surrounds it.
+  // Adds the state of the policy, and everything that the simulator knows of its surroundings.
   virtual void add_state(StateDigest& digest) const = 0;
 
   const std::vector<Answer>& answers() const { return answers_; }
@@ -63,7 +63,7 @@ class Life {
   std::vector<Answer> answers_;
 };
 
-// What a policy hears beside the calls of its slot (policy/features.h), drawn at random.
+// The calls of policy/features.h, drawn at random.
 class Listening {
  public:
   // `listener` may be null.
@@ -93,9 +93,9 @@ class LifeOf : public Life {
         information_(information) {}
 
  protected:
-  // Calls of class `least` and up are for it.
+  // Returns whether the policy gets calls of class `least` and up.
   bool is_told(policy::InformationClass least) const { return information_ >= least; }
-  // Of the policy; also of what the same object fills beside the slot, where it fills several: nothing calls that here.
+  // Adds the policy's state in all slots that the same object fills; the others are never called here.
   template <class... Names>
   void add_policy_state(StateDigest& digest, const Names&... names) const {
     listening_.add_state(digest);
@@ -118,15 +118,15 @@ class LifeOf : public Life {
   policy::InformationClass information_;
 };
 
-// `future`: of a policy of class D4.
+// `future` is for a policy of class D4.
 using Birth = std::function<std::unique_ptr<Life>(const policy::GivenParameters& given, const policy::Future& future,
                                                   std::uint64_t variant)>;
 
-// With the given parameters and with each, and each pair, at the ends of what they allow. `variants`: of the machine;
-// lives are compared within one.
+// Checks with the given parameters and with each parameter, and each pair, at the ends of their ranges. `variants` is
+// the number of machines; lives are compared on the same machine.
 std::string check_told_state(const policy::PolicyEntry& entry, const CheckOptions& options, std::uint64_t variants,
                              const Birth& birth);
-// On one machine, where a life needs no more than the policy.
+// Checks on one machine, for a life that needs only the policy.
 template <class PolicyLife, std::uint32_t chunks>
 std::string check_told_state_of(const policy::PolicyEntry& entry, const CheckOptions& options) {
   return check_told_state(entry, options, 1, [&](const auto& given, const auto& future, std::uint64_t) {

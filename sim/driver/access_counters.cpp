@@ -12,9 +12,6 @@ void AccessCounters::on_remote_access(unsigned gpu, BlockIndex b, const PageMask
   if (!enabled(gpu) || pages.empty() || accesses == 0) return;
   if (context_.gpus[gpu].migrator != nullptr) return ask_policy(gpu, b, pages, accesses);
   Gpu& state = gpus_[gpu];
-  if (b.value >= state.regions.size()) {
-    state.regions.resize(std::max<std::size_t>(b.value + 1, state.regions.size() * 2));
-  }
   Region& region = state.regions[b.value];
   const std::uint32_t threshold = context_.system.driver.access_counter_threshold;
   if (region.accesses >= threshold) return;  // waits to be serviced
@@ -103,7 +100,7 @@ Nanoseconds AccessCounters::service(unsigned gpu, Nanoseconds now) {
 
 void AccessCounters::forget(BlockIndex b) {
   for (Gpu& gpu : gpus_) {
-    if (b.value < gpu.regions.size()) gpu.regions[b.value] = Region{};
+    if (Region* const region = gpu.regions.find(b.value)) *region = Region{};
     std::erase(gpu.queue, b);
     std::erase_if(gpu.fetches, [&](const Fetch& fetch) { return fetch.block == b; });
   }
@@ -112,11 +109,12 @@ void AccessCounters::forget(BlockIndex b) {
 void AccessCounters::add_state(StateDigest& digest) const {
   for (const Gpu& gpu : gpus_) {
     if (!gpu.queue.empty() || !gpu.fetches.empty()) digest.refuse();
-    digest.add(gpu.regions.size());
-    for (const Region& region : gpu.regions) {
+    gpu.regions.for_each([&](std::uint64_t block, const Region& region) {
+      if (region.accesses == 0 && region.units == 0) return;
+      digest.add(block);
       digest.add(std::uint64_t{region.accesses} << 32 | region.units);
       digest.add(region.first_page);
-    }
+    });
   }
 }
 

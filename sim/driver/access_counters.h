@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/common/sparse_table.h"
 #include "sim/driver/fault_service.h"
 
 namespace uvmsim::driver {
@@ -49,7 +50,7 @@ class AccessCounters {
     PageMask pages;
   };
   struct Gpu {
-    std::vector<Region> regions;  // by block
+    SparseTable<Region> regions;  // by block
     std::vector<BlockIndex> queue;
     std::vector<Fetch> fetches;
   };

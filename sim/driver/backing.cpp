@@ -75,7 +75,11 @@ void Backing::release(BlockIndex b, unsigned gpu) {
     evictor.on_released(c);
     memory.unbind_whole(b);
     memory.release(c);
-  } else if (memory.whole(b).valid()) {
+  } else if (const ChunkId whole = memory.whole(b);
+             whole.valid() && context_.space.block(b).kind == MemoryKind::kSystem) {
+    memory.unbind_whole(b);
+    memory.release(whole);
+  } else if (whole.valid()) {
     context_.hooks->release(b);
   }
   for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {

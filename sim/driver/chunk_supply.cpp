@@ -80,8 +80,9 @@ class ChunkSupply::Question final : public policy::EvictionQueries {
     for (std::uint32_t c = 0; c < memory.evictor_chunks(); ++c) {
       if (!evictable(ChunkId{c})) continue;
       const std::uint64_t block = memory.small_chunks() ? incoming_.value / kBigPagesPerBlock : incoming_.value;
-      throw ModelError(fmt::format("{} returned no victim for block {}, although {} {} can be evicted",
-                                   context_.evict_label, block, kind_of_chunk(memory), c));
+      const std::string needs = incoming_ == policy::kNoContent ? "device memory" : fmt::format("block {}", block);
+      throw ModelError(fmt::format("{} returned no victim for {}, although {} {} can be evicted", context_.evict_label,
+                                   needs, kind_of_chunk(memory), c));
     }
   }
 
@@ -244,6 +245,7 @@ void ChunkSupply::serve_early_victims(Work& work, const Demand& demand) {
   const unsigned gpu = demand.gpu;
   Work background(work.cpu);
   GpuMemory& memory = context_.gpus[gpu].memory;
+  const std::uint64_t before = context_.gpus[gpu].resident_pages;
   for (;;) {
     const ChunkId victim = select_early_victim(
         background, Question(context_, demand, background.cpu, backing_.content(demand.block, 0, gpu), leaving_, true));
@@ -256,6 +258,8 @@ void ChunkSupply::serve_early_victims(Work& work, const Demand& demand) {
     }
   }
   empty_small(background, gpu);
+  // Nothing arrives in their place, so nobody else tells.
+  if (context_.gpus[gpu].resident_pages != before) emit_residency(context_, gpu, std::max(work.done(), background.cpu));
   work.cpu = background.cpu;
 }
 
@@ -277,6 +281,31 @@ bool ChunkSupply::pre_evict(Work& work, const Demand& demand) {
   ++context_.counters.pre_evictions;
   return true;
 }
+
+ChunkId ChunkSupply::take_unmanaged(Work& work, unsigned gpu) {
+  GpuMemory& memory = context_.gpus[gpu].memory;
+  const Demand nobody{BlockIndex(RootChunk::kNoBlock), gpu};
+  ChunkId chunk = memory.allocate();
+  if (!chunk.valid() && context_.hooks->give_back(work, gpu)) chunk = memory.allocate();
+  while (!chunk.valid()) {
+    const ChunkId victim = select_victim(work, Question(context_, nobody, work.cpu, policy::kNoContent, leaving_));
+    if (!victim.valid()) return {};
+    if (memory.small_chunks()) {
+      leaving_.push_back(victim);
+      empty_small(work, gpu);
+      chunk = memory.allocate();
+    } else {
+      empty_root(work, gpu, victim);
+      chunk = victim;
+    }
+  }
+  RootChunk& root = memory.chunk(chunk);
+  root.state = ChunkState::kUnmanaged;
+  work.await(root.ready);
+  return chunk;
+}
+
+void ChunkSupply::return_unmanaged(unsigned gpu, ChunkId chunk) { context_.gpus[gpu].memory.release(chunk); }
 
 void ChunkSupply::tell_allocated(unsigned gpu, ChunkId chunk, policy::ContentIndex content, BlockIndex b) {
   policy::Evictor& evictor = *context_.gpus[gpu].evictor;
@@ -317,9 +346,18 @@ void ChunkSupply::reclaim_batch(Work& work, const Demand& demand) {
 
 void ChunkSupply::nothing_to_evict(unsigned gpu) const {
   const std::uint64_t pinned = context_.space.pinned_blocks();
+  const GpuMemory& memory = context_.gpus[gpu].memory;
+  const std::uint32_t unmanaged = memory.count(ChunkState::kUnmanaged), foreign = memory.count(ChunkState::kForeign);
+  if (unmanaged + foreign != 0) {
+    throw_input_error(
+        "GPU {}: nothing can be evicted for managed memory; of {} chunks of 2 MiB programs hold {} as device memory "
+        "and {} "
+        "as memory of malloc or of another GPU, and pinned {}",
+        gpu, memory.chunk_count(), unmanaged, foreign, pinned);
+  }
   if (pinned == 0) throw ModelError(fmt::format("GPU {}: nothing can be evicted", gpu));
   throw_input_error("GPU {}: nothing can be evicted; the program pinned {} blocks of 2 MiB, it has memory for {}", gpu,
-                    pinned, context_.gpus[gpu].memory.chunk_count());
+                    pinned, memory.chunk_count());
 }
 
 // Page tables are made when a block first comes to a GPU, and kept.

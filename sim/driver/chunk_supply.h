@@ -35,6 +35,10 @@ class ChunkSupply {
   void evict_early(Work& work, unsigned gpu, BlockIndex block, bool drop);
   // The next victim leaves for no block in particular. False: there is none.
   bool pre_evict(Work& work, const Demand& demand);
+  // A root chunk that is no longer managed memory, until return_unmanaged(). Evicts what must go. Invalid: nothing can
+  // be evicted.
+  ChunkId take_unmanaged(Work& work, unsigned gpu);
+  void return_unmanaged(unsigned gpu, ChunkId chunk);
 
  private:
   class Question;

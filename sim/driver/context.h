@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/common/sparse_table.h"
 #include "sim/common/units.h"
 #include "sim/config/system.h"
 #include "sim/driver/hooks.h"
@@ -69,27 +70,26 @@ class MarkedPages {
   bool kept = false;  // some policy wants them; else none are ever marked
   void mark(BlockIndex b, const PageMask& pages) {
     if (!kept || pages.empty()) return;
-    if (b.value >= marked_.size()) marked_.resize(static_cast<std::size_t>(b.value) + 1);
-    marked_[static_cast<std::size_t>(b.value)] |= pages;
+    marked_[b.value] |= pages;
   }
   // They are marked no more. Returns which of them were.
   PageMask take(BlockIndex b, const PageMask& pages) {
-    if (b.value >= marked_.size()) return {};
-    PageMask& marked = marked_[static_cast<std::size_t>(b.value)];
-    const PageMask taken = marked & pages;
-    marked -= taken;
+    PageMask* const marked = marked_.find(b.value);
+    if (marked == nullptr) return {};
+    const PageMask taken = *marked & pages;
+    *marked -= taken;
     return taken;
   }
   void add_state(StateDigest& digest) const {
-    for (std::size_t b = 0; b < marked_.size(); ++b) {
-      if (marked_[b].empty()) continue;
+    marked_.for_each([&](std::uint64_t b, const PageMask& marked) {
+      if (marked.empty()) return;
       digest.add(b);
-      add_mask(digest, marked_[b]);
-    }
+      add_mask(digest, marked);
+    });
   }
 
  private:
-  std::vector<PageMask> marked_;
+  SparseTable<PageMask> marked_;
 };
 
 // Pages that were prefetched and that no kernel is known to have used since. Who listens hears of their first use, and
@@ -119,6 +119,7 @@ struct KnownFuture {
 };
 
 inline MoveHooks no_hooks;
+class SystemMemory;
 
 struct DriverContext {
   const config::SystemConfig& system;
@@ -142,6 +143,7 @@ struct DriverContext {
   Nanoseconds route_decision_cost{};
   std::string evict_label = {}, route_label = {};  // for messages
   MoveHooks* hooks = &no_hooks;                    // who takes part in moving memory; never null
+  SystemMemory* system_memory = nullptr;           // null: GPUs reach no memory but managed
   // Of a program that shares GPUs with others: what the driver keeps of each process, by region of the address space,
   // and from whom this one's evictions took memory. Empty: not shared.
   std::vector<DriverContext*> processes = {};
@@ -151,7 +153,16 @@ struct DriverContext {
   // Of the process that the block belongs to.
   DriverContext& owner(BlockIndex b) { return processes.empty() ? *this : *processes[space.block(b).region]; }
 
-  const config::DriverCosts& costs() const { return system.costs; }
+  // Within a call of the program, whose work is charged as a whole, what its steps cost beside that; else null.
+  const config::DriverCosts* call_costs = nullptr;
+  const config::DriverCosts& costs() const { return call_costs != nullptr ? *call_costs : system.costs; }
+  // Pages with the hint.
+  PageMask read_mostly(BlockIndex b) const {
+    return space.pages_where(b, [](const Hints& hints) { return hints.read_mostly; });
+  }
+  PageMask accessed_by(BlockIndex b, ProcessorId processor) const {
+    return space.pages_where(b, [&](const Hints& hints) { return (hints.accessed_by & processor.bit()) != 0; });
+  }
   // What of the block the given pages take as whole pages of the driver (`driver.page_bytes`).
   PageMask whole_pages(BlockIndex b, const PageMask& pages) const {
     return pages.grown_to(static_cast<unsigned>(system.driver.page_bytes / kBasePageBytes)) & space.block(b).extent();

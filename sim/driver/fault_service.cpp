@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/driver/mappings.h"
+#include "sim/driver/system_memory.h"
 
 namespace uvmsim::driver {
 
@@ -28,40 +29,42 @@ struct GpuQueries final : policy::PrefetchQueries {
 
 }  // namespace
 
-PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, ProcessorId destination,
-                        const PageMask& faulted, const PageMask& thrashing, const PageMask& unmapped,
-                        const LookBeyond* beyond) {
+Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex b, const BlockPart& part,
+                          ProcessorId destination, const PageMask& faulted, const PageMask& thrashing,
+                          const PageMask& unmapped, const LookBeyond* beyond) {
   AddressSpace& space = context.space;
   VaBlock& block = space.block(b);
   PageMask pages = context.whole_pages(b, faulted);
   // 590 and later: no tree prefetch away from a preferred location.
-  const bool away = !block.hints.preferred.is_none() && block.hints.preferred != destination;
+  const bool away = !part.hints.preferred.is_none() && part.hints.preferred != destination;
   const bool asked = !(away && context.system.driver.version_major >= 590);
   if (!asked && pages == faulted) return {};
 
   const ProcessorPages& there = space.pages(b, destination);
+  const PageMask extent = part.extent();
   const policy::FaultedBlock faulted_block{
       .block = b,
       .allocation = {PageIndex(block.range_first.value * kPagesPerBlock),
                      PageIndex((block.range_first.value + block.range_blocks) * kPagesPerBlock)},
       .first_page = block.first_page,
       .end_page = block.end_page,
-      .resident = there.resident,
+      .resident = there.resident & extent,
       .faulted = faulted,
       .thrashing = thrashing,
-      .destination_is_preferred = block.hints.preferred == destination,
-      .resident_nowhere = space.resident_anywhere(b).empty(),
+      .destination_is_preferred = part.hints.preferred == destination,
+      .resident_nowhere = !space.resident_anywhere(b).intersects(extent),
       .to_host = destination.is_host(),
       .process = context.process,
       .now = work.cpu,
   };
   if (asked) {
-    pages |= context.prefetcher.prefetch(faulted_block) & block.extent();
+    pages |= context.prefetcher.prefetch(faulted_block) & extent;
     if (beyond != nullptr) context.prefetcher.prefetch_beyond(faulted_block, beyond->queries, beyond->spans);
     work.cpu += context.prefetch_decision_cost;
   }
   pages -= faulted;
   pages -= thrashing;
+  const PageMask already = (pages & there.resident) - unmapped;
   if (destination.is_host()) {
     pages -= (there.resident & there.mapped) - unmapped;
     // Of what lies on the SSD comes what lies beside the faulted pages.
@@ -70,7 +73,7 @@ PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex b, Proces
     pages -= there.resident - unmapped;
   }
   context.counters.prefetched_pages += (pages - there.resident).count();
-  return pages;
+  return {pages, already};
 }
 
 BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntry> entries, Nanoseconds start) {
@@ -99,10 +102,12 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   Work work(start);
   std::uint64_t fetched = 0;
   for (const SortedFault& fault : sorted_) fetched += fault.instances;
+  const config::ListenerCosts& listener = context_.system.listener;
   work.spend(context_.costs().batch_ns + context_.costs().raw_fault_ns * fetched +
-             context_.costs().fault_entry_ns * sorted_.size());
+             listener.of(listener.batch_ns + listener.raw_fault_ns * fetched));
   MoveHooks& hooks = *context_.hooks;
   hooks.batch_begins(gpu);
+  if (context_.system_memory != nullptr) context_.system_memory->begin_batch();
   // A helper may bring blocks from the other end of the batch, until the two meet.
   const bool far_blocks = hooks.fetches_far_blocks();
   Work helper(work.cpu);
@@ -125,6 +130,8 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
       previous = fault.page();
       (fault.write() ? writes : reads).set(static_cast<unsigned>(fault.page() % kPagesPerBlock));
     }
+    // Duplicates are skipped at once (uvm_gpu_replayable_faults.c): only pages are looked at.
+    work.spend(context_.costs().fault_entry_ns * (reads | writes).count());
     const std::uint32_t serviced = service_block(work, gpu, block, reads, writes, summary.throttled);
     summary.faulting_pages += serviced;
     ++summary.blocks;
@@ -137,7 +144,11 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
     summary.lowest_is_write = lowest_is_write;
     hooks.batch_served(gpu, PageIndex(lowest_page), PageIndex(highest_page), helper.cpu);
   }
-  if (copies() != copies_before) work.spend(context_.costs().after_copies_ns);
+  // Page tables, translations and the replay wait for the last copy (uvm_gpu_replayable_faults.c: the batch's tracker).
+  if (copies() != copies_before) {
+    work.cpu = work.done();
+    work.spend(context_.costs().after_copies_ns);
+  }
   summary.gpu_memory_changed = context_.counters.populated_pages != populated_before || copies() != copies_before;
   summary.end = work.done();
   context_.counters.blocks_serviced += summary.blocks;
@@ -178,8 +189,21 @@ void FaultService::tell_batch(std::span<const gmmu::FaultEntry> entries, Nanosec
   }
 }
 
+// Parts with hints of their own are blocks of their own to the driver.
 std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
                                           const PageMask& writes, bool& throttled) {
+  std::uint32_t serviced = 0;
+  context_.space.for_each_part(b, [&](const BlockPart& part) {
+    const bool split = context_.space.block(b).split != 0;
+    const PageMask mine = split ? part.extent() : PageMask::all();
+    if (split && !mine.intersects(reads | writes)) return;
+    serviced += service_part(work, gpu, b, part, reads & mine, writes & mine, throttled);
+  });
+  return serviced;
+}
+
+std::uint32_t FaultService::service_part(Work& work, unsigned gpu, BlockIndex b, const BlockPart& part,
+                                         const PageMask& reads, const PageMask& writes, bool& throttled) {
   AddressSpace& space = context_.space;
   VaBlock& block = space.block(b);
   const ProcessorId self = gpu_processor(gpu);
@@ -196,6 +220,10 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
     return 0;
   }
   work.spend(context_.costs().block_ns);
+  if (context_.system_memory != nullptr && context_.system_memory->serves(b)) {
+    if (context_.accounts != nullptr) tell_faulted(work, gpu, b, wanted_reads, wanted_writes);
+    return context_.system_memory->populate(work, gpu, b, wanted_reads, wanted_writes);
+  }
   context_.hooks->before_block(work, gpu, b);
   for (const KnownFuture& known : context_.futures) {
     const std::uint64_t first = virtual_address(b, wanted.next_set(0));
@@ -207,12 +235,12 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   Destinations to;
   // What lies in lent memory moves, whether the host has a copy or not.
   const bool single = block.read_duplicated.empty() || context_.hooks->holds(b);
-  const bool simple = single && !block.hints.any() && !thrashing_.tracks(b);
+  const bool simple = single && !part.hints.any() && !thrashing_.tracks(b);
   if (simple) {
     to.local = wanted;
     if (context_.gpus[gpu].migrator != nullptr) let_rest(work, gpu, b, wanted_reads, wanted_writes, to);
   } else {
-    to = choose(b, gpu, wanted_reads, wanted_writes, work.cpu, TransferCause::kFault);
+    to = choose(b, part, gpu, wanted_reads, wanted_writes, work.cpu, TransferCause::kFault);
     thrashing = thrashing_.pages(b);
     throttled = throttled || !to.throttled.empty();
   }
@@ -220,7 +248,7 @@ std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b
   if (context_.accounts != nullptr) {
     tell_faulted(work, gpu, b, wanted_reads - to.throttled, wanted_writes - to.throttled);
   }
-  carry_out(work, gpu, b, to, thrashing, TransferCause::kFault);
+  carry_out(work, gpu, b, part, to, thrashing, TransferCause::kFault);
   // Written pages hold data again. (Those that moved were cleared on the way.)
   if (!block.discarded.empty()) block.discarded -= to.local & wanted_writes;
   if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_faulted(b, wanted - to.throttled);
@@ -264,33 +292,43 @@ void FaultService::tell_faulted(const Work& work, unsigned gpu, BlockIndex b, co
   }
 }
 
-void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Destinations& to, const PageMask& thrashing,
-                             TransferCause cause) {
+void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const BlockPart& part, const Destinations& to,
+                             const PageMask& thrashing, TransferCause cause) {
   AddressSpace& space = context_.space;
   const VaBlock& block = space.block(b);
   const ProcessorId self = gpu_processor(gpu);
   const ProcessorPages& mine = space.pages(b, self);
   const PageMask to_gpu = to.local | to.duplicate;
   if (!to_gpu.empty()) {
-    PageMask prefetched;
+    PageMask prefetched, there;
     const GpuQueries queries(context_, gpu);
     const LookBeyond beyond{queries, beyond_};
     if (to.host.empty() && to.peers.empty()) {
-      prefetched = prefetch_pages(context_, work, b, self, to_gpu, thrashing | to.resting.pages,
-                                  to.written - mine.writable, &beyond);
+      const Prefetched answer = prefetch_pages(context_, work, b, part, self, to_gpu, thrashing | to.resting.pages,
+                                               to.written - mine.writable, &beyond);
+      prefetched = answer.coming;
+      there = answer.there;
     }
-    const bool duplicate_prefetch = block.hints.read_mostly;
+    const bool duplicate_prefetch = part.hints.read_mostly;
     const PageMask prefetched_to_write = prefetched & to.written;
     const PageMask moved =
         thrashing_.interested() ? ((to.local | prefetched) - mine.resident) & space.resident_anywhere(b) : PageMask{};
     if (!to.duplicate.empty() || duplicate_prefetch) {
-      thrashing_.reset(b, to.duplicate | prefetched);
+      // Under the hint, what the tree names beside the faulted pages is taken for reads of the GPU, also what is there
+      // already: pages that the GPU wrote before can be written no more. (uvm_va_block_get_prefetch_hint; 535 to 595)
+      const PageMask named = duplicate_prefetch ? (prefetched - prefetched_to_write) | there : PageMask{};
+      end_writing(context_, thrashing_, work, b, to.duplicate | named);
+      thrashing_.reset(b, (to.duplicate | prefetched) - mine.resident);
       residency_.to_gpu(work, b, gpu, {to.duplicate, prefetched - prefetched_to_write, cause, true});
       if (!to.local.empty()) residency_.to_gpu(work, b, gpu, {to.local, prefetched_to_write, cause, false});
     } else {
       residency_.to_gpu(work, b, gpu, {to.local, prefetched, cause, false});
     }
-    if (!moved.empty() && !duplicate_prefetch) thrashing_.on_migration(b, moved, self, work.cpu);
+    if (duplicate_prefetch) {
+      thrashing_.reset(b, moved);
+    } else if (!moved.empty()) {
+      thrashing_.on_migration(b, moved, self, work.cpu);
+    }
     // A read fault maps for writing too when no other processor loses access; not under read duplication.
     PageMask writable = to.local | prefetched_to_write;
     if (!duplicate_prefetch) writable |= prefetched;
@@ -301,7 +339,8 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
   if (!to.host.empty()) {
     PageMask prefetched;
     if (to_gpu.empty() && to.peers.empty()) {
-      prefetched = prefetch_pages(context_, work, b, kHost, to.host, thrashing, context_.whole_pages(b, to.host));
+      prefetched =
+          prefetch_pages(context_, work, b, part, kHost, to.host, thrashing, context_.whole_pages(b, to.host)).coming;
     }
     const PageMask all = to.host | prefetched;
     const PageMask moved = (all - space.pages(b, kHost).resident) & space.resident_anywhere(b);
@@ -312,7 +351,7 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Desti
   for (const auto& [peer, pages] : to.peers) {
     PageMask prefetched;
     if (to_gpu.empty() && to.host.empty() && to.peers.size() == 1) {
-      prefetched = prefetch_pages(context_, work, b, peer, pages, thrashing, block.extent());
+      prefetched = prefetch_pages(context_, work, b, part, peer, pages, thrashing, part.extent()).coming;
     }
     const PageMask all = pages | prefetched;
     const PageMask absent = all - space.pages(b, peer).resident;
@@ -370,14 +409,20 @@ bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask&
 }
 
 std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex b, const PageMask& pages) {
-  Destinations to = choose(b, gpu, pages, PageMask{}, work.cpu, TransferCause::kAccessCounter);
-  // Nothing is done for pages that are to be where they are.
-  to.host -= context_.space.pages(b, kHost).resident;
-  const std::uint32_t moved = (to.local | to.duplicate).count();
-  if (moved == 0 && to.host.empty()) return 0;
-  work.spend(context_.costs().block_ns);
+  std::uint32_t moved = 0;
   beyond_.clear();
-  carry_out(work, gpu, b, to, thrashing_.pages(b), TransferCause::kAccessCounter);
+  context_.space.for_each_part(b, [&](const BlockPart& part) {
+    const PageMask here = pages & part.extent();
+    if (here.empty()) return;
+    Destinations to = choose(b, part, gpu, here, PageMask{}, work.cpu, TransferCause::kAccessCounter);
+    // Nothing is done for pages that are to be where they are.
+    to.host -= context_.space.pages(b, kHost).resident;
+    const std::uint32_t coming = (to.local | to.duplicate).count();
+    if (coming == 0 && to.host.empty()) return;
+    moved += coming;
+    work.spend(context_.costs().block_ns);
+    carry_out(work, gpu, b, part, to, thrashing_.pages(b), TransferCause::kAccessCounter);
+  });
   served_.assign(1, b);
   if (!beyond_.empty()) bring_beyond(work, gpu, served_);
   return moved;
@@ -395,8 +440,9 @@ void FaultService::Destinations::place(ProcessorId requester, ProcessorId at, co
   }
 }
 
-FaultService::Destinations FaultService::choose(BlockIndex b, unsigned gpu, const PageMask& reads,
-                                                const PageMask& writes, Nanoseconds now, TransferCause cause) {
+FaultService::Destinations FaultService::choose(BlockIndex b, const BlockPart& part, unsigned gpu,
+                                                const PageMask& reads, const PageMask& writes, Nanoseconds now,
+                                                TransferCause cause) {
   const AddressSpace& space = context_.space;
   const VaBlock& block = space.block(b);
   const ProcessorId self = gpu_processor(gpu);
@@ -409,22 +455,22 @@ FaultService::Destinations FaultService::choose(BlockIndex b, unsigned gpu, cons
     rest -= verdict.throttled;
   }
   // 1. Read duplication: reads copy, writes collapse.
-  if (block.hints.read_mostly || !block.read_duplicated.empty()) {
+  if (part.hints.read_mostly || !block.read_duplicated.empty()) {
     const PageMask duplicable =
-        rest & (block.hints.read_mostly ? PageMask::all() : block.read_duplicated - verdict.pinned());
+        rest & (part.hints.read_mostly ? PageMask::all() : block.read_duplicated - verdict.pinned());
     to.local = context_.whole_pages(b, writes & duplicable) & duplicable;
     to.duplicate = duplicable - to.local;
     rest -= duplicable;
   }
   // 2. The faulting GPU is the preferred location.
-  if (block.hints.preferred == self) {
+  if (part.hints.preferred == self) {
     to.local |= rest;
     return to;
   }
   const auto accessible = [&](ProcessorId owner) {
     return owner.is_host() || (owner.is_gpu() && context_.topology.peer(owner.gpu(), gpu) != nullptr);
   };
-  const ProcessorId preferred = block.hints.preferred;
+  const ProcessorId preferred = part.hints.preferred;
   const bool to_preferred = !preferred.is_none() && accessible(preferred);
   // 4. Thrashing.
   to.host |= verdict.pinned_to_host & rest;
@@ -443,7 +489,7 @@ FaultService::Destinations FaultService::choose(BlockIndex b, unsigned gpu, cons
   to.local |= here;
   rest -= here;
   // 6. Accessed-by, not for access counters: what this GPU can map where it is stays there. GPUs are closer.
-  if ((block.hints.accessed_by & self.bit()) != 0 && cause != TransferCause::kAccessCounter) {
+  if ((part.hints.accessed_by & self.bit()) != 0 && cause != TransferCause::kAccessCounter) {
     for (unsigned p = space.processor_count(); p-- > 0 && !rest.empty();) {
       const ProcessorId holder{static_cast<std::uint8_t>(p)};
       const PageMask stay = rest & space.pages(b, holder).resident;

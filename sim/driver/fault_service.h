@@ -69,14 +69,16 @@ class FaultService {
   void tell_batch(std::span<const gmmu::FaultEntry> entries, Nanoseconds now, policy::Batcher* batcher);
   std::uint32_t service_block(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
                               bool& throttled);
-  Destinations choose(BlockIndex block, unsigned gpu, const PageMask& reads, const PageMask& writes, Nanoseconds now,
-                      TransferCause cause);
+  std::uint32_t service_part(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const PageMask& reads,
+                             const PageMask& writes, bool& throttled);
+  Destinations choose(BlockIndex block, const BlockPart& part, unsigned gpu, const PageMask& reads,
+                      const PageMask& writes, Nanoseconds now, TransferCause cause);
   void tell_faulted(const Work& work, unsigned gpu, BlockIndex block, const PageMask& reads,
                     const PageMask& writes) const;
   void let_rest(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
                 Destinations& to);
-  void carry_out(Work& work, unsigned gpu, BlockIndex block, const Destinations& to, const PageMask& thrashing,
-                 TransferCause cause);
+  void carry_out(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const Destinations& to,
+                 const PageMask& thrashing, TransferCause cause);
 
   // Prefetching beyond the faulted blocks, when all of them are served.
   void bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served);
@@ -98,11 +100,15 @@ struct LookBeyond {
   std::vector<policy::PageSpan>& spans;
 };
 
-// The prefetcher's answer for one block and destination, clipped to what may be prefetched. It is asked about other
-// blocks where `beyond` is not null. Of the pages that are there already those in `unmapped` are in the answer: whoever
-// faulted has no mapping of them, or none that lets it write.
-PageMask prefetch_pages(DriverContext& context, Work& work, BlockIndex block, ProcessorId destination,
-                        const PageMask& faulted, const PageMask& thrashing, const PageMask& unmapped,
-                        const LookBeyond* beyond = nullptr);
+// The prefetcher's answer for one part of a block and a destination, clipped to what may be prefetched. It is asked
+// about other blocks where `beyond` is not null. Of the pages that are there already those in `unmapped` are among what
+// comes: whoever faulted has no mapping of them, or none that lets it write.
+struct Prefetched {
+  PageMask coming;
+  PageMask there;  // the rest of what it named: pages that are at the destination already
+};
+Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex block, const BlockPart& part,
+                          ProcessorId destination, const PageMask& faulted, const PageMask& thrashing,
+                          const PageMask& unmapped, const LookBeyond* beyond = nullptr);
 
 }  // namespace uvmsim::driver

@@ -40,7 +40,6 @@ ChunkId Harvest::take(Work& work, unsigned spare, BlockIndex block, unsigned hom
   }
   memory.bind_whole(block, chunk);
   memory.chunk(chunk).state = ChunkState::kForeign;
-  if (block.value >= spares_.size()) spares_.resize(std::max<std::size_t>(block.value + 1, spares_.size() * 2));
   Spare& lent = spares_[block.value];
   UVMSIM_CHECK(!lent.is_used(), "block {} lies in spare memory twice", block.value);
   lent = {static_cast<std::uint8_t>(spare), static_cast<std::uint8_t>(home), false, false, {}};

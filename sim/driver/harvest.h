@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/sparse_table.h"
 #include "sim/driver/context.h"
 #include "sim/driver/harvest_choice.h"
 
@@ -32,8 +33,8 @@ class Harvest {
   void connect(unsigned gpu, HarvestMoves& moves) { moves_[gpu] = &moves; }
 
   // Whether a chunk of some GPU holds what another one evicted of the block; on which.
-  bool holds(BlockIndex block) const { return block.value < spares_.size() && spares_[block.value].is_used(); }
-  unsigned where(BlockIndex block) const { return spares_[block.value].spare; }
+  bool holds(BlockIndex block) const { return spares_.value(block.value).is_used(); }
+  unsigned where(BlockIndex block) const { return spares_.value(block.value).spare; }
 
   // Whether spare memory of a GPU can take a block of the one that harvests: it is a peer, has more free and safe
   // chunks than the reserve, and no memory for the block. Whose takes it, the route policy says.
@@ -86,7 +87,7 @@ class Harvest {
   const link::Topology& topology_;
   std::vector<GpuState>& gpus_;
   std::vector<HarvestMoves*> moves_;                       // by GPU
-  std::vector<Spare> spares_;                              // by block
+  SparseTable<Spare> spares_;                              // by block
   std::deque<BlockIndex> queue_;                           // of the writer; may name blocks that are gone or safe
   std::vector<std::deque<BlockIndex>> safe_, pending_;     // by lending GPU, oldest first; likewise
   std::vector<std::uint32_t> pending_count_, safe_count_;  // by lending GPU

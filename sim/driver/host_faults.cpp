@@ -23,6 +23,7 @@ void HostFaults::note_use(BlockIndex b, unsigned page, bool write) {
 
 Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanoseconds now) {
   if (mapped(b, page, write)) return now;
+  if (in_place(b)) return context_.system_memory->cpu_touch(b, page, write, now);
   AddressSpace& space = context_.space;
   VaBlock& block = space.block(b);
   ProcessorPages& host = space.pages(b, kHost);
@@ -40,23 +41,33 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
 
   Work work(now);
   ++context_.counters.cpu_faults;
-  const bool duplicate = !write && (block.hints.read_mostly || block.read_duplicated.test(page));
+  const BlockPart part = space.part_of(b, page);
+  const bool duplicate = !write && (part.hints.read_mostly || block.read_duplicated.test(page));
   const PageMask read_only = write ? context_.whole_pages(b, faulted) - host.writable : PageMask{};
-  const PageMask prefetched = prefetch_pages(context_, work, b, kHost, faulted, thrashing, read_only);
+  const PageMask prefetched = prefetch_pages(context_, work, b, part, kHost, faulted, thrashing, read_only).coming;
   const PageMask all = faulted | prefetched;
   const PageMask moved = (all - host.resident) & space.resident_anywhere(b);
   const unsigned arrived = (all - host.resident).count();
-  residency_.to_host(work, b, {faulted, prefetched, TransferCause::kFault, duplicate});
-  if (duplicate) {
-    thrashing_.reset(b, all);
+  // Beside a page that is written, those of read-mostly memory come as copies.
+  const PageMask copies = duplicate ? all : part.hints.read_mostly ? prefetched - read_only : PageMask{};
+  if (!copies.empty()) end_writing(context_, thrashing_, work, b, copies);
+  if (duplicate || copies.empty()) {
+    residency_.to_host(work, b, {faulted, prefetched, TransferCause::kFault, duplicate});
+  } else {
+    residency_.to_host(work, b, {{}, copies, TransferCause::kFault, true});
+    residency_.to_host(work, b, {faulted, prefetched - copies, TransferCause::kFault, false});
+  }
+  if (part.hints.read_mostly || duplicate) {
+    thrashing_.reset(b, moved);
   } else if (!moved.empty()) {
     thrashing_.on_migration(b, moved, kHost, work.cpu);
   }
   // The driver waits for the copy before it maps.
   work.cpu = work.done();
-  work.spend(context_.costs().cpu_fault_ns + context_.costs().cpu_fault_page_ns * arrived);
+  work.spend(arrived == 0 ? context_.costs().cpu_remap_ns
+                          : context_.costs().cpu_fault_ns + context_.costs().cpu_fault_page_ns * arrived);
   host.mapped |= all;
-  if (!duplicate) host.writable |= all - block.read_duplicated;
+  if (!duplicate) host.writable |= all - copies - block.read_duplicated;
   if (write) block.discarded -= faulted;
   if (context_.host_memory.limited()) note_use(b, page, write);
   map_pinned(context_, work, b, verdict.mappings);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/driver/fault_service.h"
+#include "sim/driver/system_memory.h"
 
 namespace uvmsim::driver {
 
@@ -22,11 +23,13 @@ class HostFaults {
   }
   // True if a touch would not fault.
   bool mapped(BlockIndex block, unsigned page, bool write) const {
+    if (in_place(block)) return context_.system_memory->cpu_may(block, page, write);
     const ProcessorPages& host = context_.space.pages(block, kHost);
     return write ? host.writable.test(page) : host.mapped.test(page);
   }
 
  private:
+  bool in_place(BlockIndex b) const { return context_.system_memory != nullptr && context_.system_memory->serves(b); }
   void note_use(BlockIndex block, unsigned page, bool write);
 
   DriverContext& context_;

@@ -2,6 +2,7 @@
 #include "sim/driver/mappings.h"
 
 #include "sim/common/check.h"
+#include "sim/config/coherence.h"
 
 namespace uvmsim::driver {
 
@@ -45,13 +46,31 @@ void unmap(DriverContext& context, BlockIndex b, unsigned gpu, const PageMask& p
   context.gpus[gpu].mmu.invalidate_pages(b, pages);
 }
 
+void end_writing(DriverContext& context, Thrashing& thrashing, Work& work, BlockIndex b, const PageMask& pages) {
+  const PageMask single = pages - context.space.block(b).read_duplicated;
+  for (unsigned p = 0; p < context.space.processor_count(); ++p) {
+    const ProcessorId holder{static_cast<std::uint8_t>(p)};
+    ProcessorPages& theirs = context.space.pages(b, holder);
+    const PageMask ended = single & theirs.resident & theirs.writable;
+    if (ended.empty()) continue;
+    thrashing.on_revocation(b, ended, holder, work.cpu);
+    // What the host loses, the copy that follows takes and pays for (Residency::to_gpu).
+    if (holder.is_host()) continue;
+    work.spend(context.costs().protect_block_ns);
+    theirs.writable -= ended;
+    context.space.note_unmap(holder.gpu());
+    context.gpus[holder.gpu()].mmu.invalidate_pages(b, ended);
+  }
+}
+
 namespace {
 
 // Maps those of the pages that the GPU does not hold, and the host or a peer of it does. A preferred location gets no
 // remote mappings: it faults and pulls the pages.
 void map_elsewhere(DriverContext& context, Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
   const VaBlock& block = context.space.block(b);
-  if (block.hints.preferred == gpu_processor(gpu)) return;
+  const PageMask preferred =
+      context.space.pages_where(b, [&](const Hints& hints) { return hints.preferred == gpu_processor(gpu); });
   const ProcessorPages& mine = context.space.pages(b, gpu_processor(gpu));
   const PageMask& on_host = context.space.pages(b, kHost).resident;
   PageMask held = on_host - context.host_memory.swapped(b, on_host);
@@ -60,8 +79,8 @@ void map_elsewhere(DriverContext& context, Work& work, BlockIndex b, unsigned gp
       held |= context.space.pages(b, gpu_processor(other)).resident;
     }
   }
-  const PageMask remote = (pages & held) - mine.resident;
-  const PageMask writable = block.hints.read_mostly ? PageMask{} : remote - block.read_duplicated;
+  const PageMask remote = (pages & held) - mine.resident - preferred;
+  const PageMask writable = remote - context.read_mostly(b) - block.read_duplicated;
   if (!remote.empty()) map_remote(context, work, b, gpu, remote, writable);
 }
 
@@ -69,8 +88,8 @@ void map_elsewhere(DriverContext& context, Work& work, BlockIndex b, unsigned gp
 
 void map_after_migration(DriverContext& context, Work& work, BlockIndex b, const PageMask& pages) {
   for (unsigned gpu = 0; gpu < context.space.gpu_count(); ++gpu) {
-    if ((context.space.block(b).hints.accessed_by & gpu_processor(gpu).bit()) == 0) continue;
-    map_elsewhere(context, work, b, gpu, pages);
+    const PageMask accessed = context.accessed_by(b, gpu_processor(gpu));
+    if (!accessed.empty()) map_elsewhere(context, work, b, gpu, pages & accessed);
   }
 }
 
@@ -79,7 +98,8 @@ void map_after_eviction(DriverContext& context, BlockIndex b, unsigned gpu, cons
   map_after_migration(context, worker, b, pages);
   policy::Migrator* migrator = context.gpus[gpu].migrator.get();
   const bool rest = migrator != nullptr ? migrator->on_evicted(b, pages) && !context.space.block(b).hints.any()
-                                        : context.system.driver.access_counter_migration;
+                                        : context.system.driver.access_counter_migration ||
+                                              config::keeps_evicted_mapped(context.system);
   if (rest) map_elsewhere(context, worker, b, gpu, pages);
 }
 
@@ -101,8 +121,7 @@ void map_pinned(DriverContext& context, Work& work, BlockIndex b,
 void unmap_unpinned(DriverContext& context, BlockIndex b, const PageMask& pages) {
   for (unsigned gpu = 0; gpu < context.space.gpu_count(); ++gpu) {
     const ProcessorId self = gpu_processor(gpu);
-    if ((context.space.block(b).hints.accessed_by & self.bit()) != 0) continue;
-    unmap(context, b, gpu, pages - context.space.pages(b, self).resident);
+    unmap(context, b, gpu, pages - context.space.pages(b, self).resident - context.accessed_by(b, self));
   }
 }
 

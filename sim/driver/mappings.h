@@ -21,12 +21,16 @@ void map_remote(DriverContext& context, Work& work, BlockIndex block, unsigned g
 // They go. Every such step comes through here: kernels in flight rely on it.
 void unmap(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages);
 
+// `pages` are about to be read-duplicated. Those that are no duplicates yet may be written by nobody any more: whoever
+// holds the only copy keeps its mapping and faults when it writes next. (block_prep_read_duplicate_mapping)
+void end_writing(DriverContext& context, Thrashing& thrashing, Work& work, BlockIndex block, const PageMask& pages);
+
 // `pages` became resident on the host or a GPU: GPUs in accessed_by map them there.
 void map_after_migration(DriverContext& context, Work& work, BlockIndex block, const PageMask& pages);
 
 // `pages` were evicted from the GPU to the host: as above, and the GPU itself keeps them mapped when access counters
-// may bring them back or its migrate policy lets them rest there. The driver does this in a deferred worker, so the
-// evicting operation does not wait for it.
+// may bring them back, where the link is coherent (uvm_va_block.c), or its migrate policy lets them rest there. The
+// driver does this in a deferred worker, so the evicting operation does not wait for it.
 void map_after_eviction(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages, Nanoseconds now);
 
 // Pages were placed by a pin: the processors that fight over them map them remotely.

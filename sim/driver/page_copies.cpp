@@ -87,12 +87,16 @@ Nanoseconds PageCopies::push(Work& work, BlockIndex b, const Path& path, Nanosec
   engine.begin_push(std::max({start, work.cpu + ns(costs.push_to_engine_ns), free_at}));
   // Without 2 MB host chunks the driver issues one DMA method per page (<= 525).
   const bool pieces = direction != TransferDirection::kDeviceToDevice && !context_.system.host.large_pages;
+  // A listener wants to know when each copy ran: the engine stamps it (uvm_tools.c).
+  const config::ListenerCosts& listener = context_.system.listener;
+  const bool to_or_from_host = direction != TransferDirection::kDeviceToDevice;
+  const Nanoseconds stamp = to_or_from_host ? ns(listener.of(listener.copy_ns)) : Nanoseconds{};
   const Sums& sums = sums_of(direction);
   Counters& counters = context_.counters;
   for (TransferEvent& run : runs_) {
     const std::uint64_t step = pieces ? kBasePageBytes : run.bytes;
     for (std::uint64_t done = 0; done < run.bytes; done += step) {
-      const link::RunTimes times = engine.run(step);
+      const link::RunTimes times = engine.run(step, done == 0 ? stamp : Nanoseconds{});
       if (done == 0) run.start = times.start;
       run.end = times.end;
     }

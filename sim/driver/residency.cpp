@@ -31,12 +31,12 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   const PageMask copied = (absent & host.resident) - from_peers - block.discarded;
   const PageMask populated = absent - copied - from_peers;
 
-  // The host loses its mappings of what moves, and the right to write what is duplicated. What was evicted before is
-  // not mapped there: nothing to do.
+  // The host loses its mappings of what moves, also of copies of what is here already, and the right to write what is
+  // duplicated. What was evicted before is not mapped there: nothing to do.
   const config::DriverCosts& costs = context_.costs();
-  ((migration.duplicate ? host.writable : host.mapped) & copied).for_each_run([&](unsigned, unsigned count) {
-    work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count);
-  });
+  (migration.duplicate ? host.writable & copied : host.mapped & migration.pages())
+      .for_each_run(
+          [&](unsigned, unsigned count) { work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count); });
   if (!from_peers.empty() && !context_.hooks->holds(b)) {
     work.spend(costs.unmap_peer_ns + costs.unmap_host_page_ns * from_peers.count());
   }
@@ -66,6 +66,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   if (!from_peers.empty()) copy_from_peers(work, b, gpu, ready, from_peers, migration, ways);
   if (!copied.empty()) copy_from_host(work, b, gpu, ready, copied, on_host_before, migration);
   if (!copied.empty() || !from_peers.empty()) work.spend(context_.costs().after_push_ns);
+  if (block.kind == MemoryKind::kSystem) work.spend(context_.system.coherence.hmm_page_ns * copied.count());
   context_.counters.reloaded_pages += again.count();
   block.evicted -= absent;
 
@@ -206,6 +207,7 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   const PageMask absent = migration.pages() - host.resident;
   PageMask zeroed = absent;
   host_tier_.back(work, b, absent);
+  if (block.kind == MemoryKind::kSystem) work.spend(context_.system.coherence.hmm_page_ns * absent.count());
   const Nanoseconds ready = host_tier_.admit(work.cpu, b, absent);
   work.await(ready);
   work.await(host_tier_.fetch(work.cpu, b, context_.host_memory.whole_units(migration.pages()) & host.resident));

@@ -26,6 +26,7 @@ struct Thrashing::Page {
   std::uint32_t throttled = 0;        // bits; subset of processors
   std::uint8_t events = 0;            // within a lapse of the one before
   std::uint8_t throttles = 0;
+  bool revoked = false;                  // some of the events took a right to write
   ProcessorId winner = kNoProcessor;     // not throttled in this window
   ProcessorId pinned_at = kNoProcessor;  // kNoProcessor: not pinned
 };
@@ -51,8 +52,9 @@ Thrashing::Thrashing(DriverContext& context, const AccessMatrix& access)
 Thrashing::~Thrashing() = default;
 
 Thrashing::Tracked* Thrashing::find(BlockIndex b) const {
-  if (b.value >= stamps_.size()) return nullptr;
-  Tracked* const tracked = tracked_[stamps_[b.value].tracking].get();
+  const Stamp* const stamp = stamps_.find(b.value);
+  if (stamp == nullptr) return nullptr;
+  Tracked* const tracked = tracked_[stamp->tracking].get();
   return tracked != nullptr && tracked->pages ? tracked : nullptr;
 }
 
@@ -90,12 +92,21 @@ Thrashing::Tracked& Thrashing::create(Stamp& stamp) {
 }
 
 void Thrashing::on_migration(BlockIndex b, const PageMask& pages, ProcessorId destination, Nanoseconds now) {
+  note(b, pages, destination, now, Event::kMigration);
+}
+
+// The driver tells of a GPU's loss twice: of the right to write, and of the right to atomics, which comes with it.
+void Thrashing::on_revocation(BlockIndex b, const PageMask& pages, ProcessorId processor, Nanoseconds now) {
+  note(b, pages, processor, now, Event::kRevocation);
+  if (processor.is_gpu()) note(b, pages, processor, now, Event::kRevocation);
+}
+
+void Thrashing::note(BlockIndex b, const PageMask& pages, ProcessorId destination, Nanoseconds now, Event event) {
   if (!enabled_ || pages.empty()) return;
-  if (b.value >= stamps_.size()) stamps_.resize(std::max<std::size_t>(b.value + 1, stamps_.size() * 2), Stamp{kNever});
   Stamp& stamp = stamps_[b.value];
   Tracked* tracked = find(b);
   PageMask counted = pages;
-  if (tracked != nullptr) {
+  if (tracked != nullptr && event == Event::kMigration) {
     counted -= tracked->pinned;
     if (counted.empty()) return;
   }
@@ -117,6 +128,7 @@ void Thrashing::on_migration(BlockIndex b, const PageMask& pages, ProcessorId de
       if (page.events >= threshold && page.pinned_at.is_none()) reset_page(*tracked, index);
       return;
     }
+    page.revoked = page.revoked || event == Event::kRevocation;
     if (page.events < kMostEvents) {
       ++page.events;
       if (page.events == threshold) {
@@ -138,6 +150,7 @@ void Thrashing::reset_page(Tracked& tracked, unsigned index) {
   page.pin_deadline = kNever;
   page.last = kNever;
   page.events = 0;
+  page.revoked = false;
   page.processors = 0;
   tracked.thrashing.reset(index);
   tracked.pinned.reset(index);
@@ -152,13 +165,13 @@ PageMask Thrashing::reset(BlockIndex b, const PageMask& pages) {
 }
 
 void Thrashing::forget(BlockIndex b) {
-  if (b.value >= stamps_.size()) return;
-  Stamp& stamp = stamps_[b.value];
-  if (stamp.tracking != 0) {
-    tracked_[stamp.tracking].reset();
-    free_.push_back(stamp.tracking);
+  Stamp* const stamp = stamps_.find(b.value);
+  if (stamp == nullptr) return;
+  if (stamp->tracking != 0) {
+    tracked_[stamp->tracking].reset();
+    free_.push_back(stamp->tracking);
   }
-  stamp = Stamp{kNever};
+  *stamp = Stamp{};
 }
 
 // An epoch without thrashing ends the tracking of a block, unless it ever pinned a page.
@@ -244,13 +257,14 @@ Thrashing::Hint Thrashing::hint(BlockIndex b, unsigned index, Page& page, Proces
   } else if (page.winner.is_none()) {
     page.winner = requester;
   }
+  if (!page.pinned_at.is_none() && page.revoked && page.winner != requester) return {Hint::Kind::kThrottle};
   return migration_hint(b, index, page, requester);
 }
 
 Thrashing::Hint Thrashing::migration_hint(BlockIndex b, unsigned index, const Page& page, ProcessorId requester) const {
   const auto pin = [](ProcessorId location) { return Hint{Hint::Kind::kPin, location}; };
   const auto all_in = [&](std::uint32_t mask) { return (page.processors & ~mask) == 0; };
-  const ProcessorId preferred = context_.space.block(b).hints.preferred;
+  const ProcessorId preferred = context_.space.part_of(b, index).hints.preferred;
   const bool won = page.winner == requester;
   const bool pinned = !page.pinned_at.is_none();
   const bool tired = page.throttles >= context_.system.driver.thrashing_pin_threshold;
@@ -345,17 +359,18 @@ void Thrashing::add_state(StateDigest& digest) const {
   digest.add(static_cast<std::uint64_t>(lapse_.value));
   if (config.thrashing_adaptive_lapse) digest.add(static_cast<std::uint64_t>(votes_));
   if (!pins_.empty()) digest.refuse();
-  digest.add(stamps_.size());
-  for (const Stamp& stamp : stamps_) {
+  stamps_.for_each([&](std::uint64_t block, const Stamp& stamp) {
+    if (stamp.last == kNever && stamp.tracking == 0) return;
+    digest.add(block);
     digest.add(std::uint64_t{stamp.processor.index} << 1 | std::uint64_t{stamp.tracking != 0});
     add_past(stamp.last, lapse);
-    if (stamp.tracking == 0) continue;
+    if (stamp.tracking == 0) return;
     const Tracked& tracked = *tracked_[stamp.tracking];
     digest.add(std::uint64_t{tracked.resets} << 1 | std::uint64_t{tracked.ever_pinned});
     add_past(tracked.last_thrashing, epoch);
     add_mask(digest, tracked.thrashing);
     digest.add(std::uint64_t{tracked.pages != nullptr});
-    if (tracked.pages == nullptr) continue;
+    if (tracked.pages == nullptr) return;
     for (const Page& page : *tracked.pages) {
       add_past(page.last, lapse);
       digest.add_future(page.throttle_end + Nanoseconds(1));
@@ -363,7 +378,7 @@ void Thrashing::add_state(StateDigest& digest) const {
       digest.add(std::uint64_t{page.events} << 32 | std::uint64_t{page.throttles} << 24 |
                  std::uint64_t{page.winner.index} << 16);
     }
-  }
+  });
 }
 
 }  // namespace uvmsim::driver

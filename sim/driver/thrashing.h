@@ -3,7 +3,9 @@
 //
 // Follows NVIDIA UVM 580 uvm_perf_thrashing.c. One GPU that evicts and refaults never triggers it: per-page tracking of
 // a block starts only with an event whose destination differs from the block's last one, within the lapse. Until then
-// a block costs one stamp of 16 bytes. Time only passes with the callers' `now`; pins run out when expire() is called.
+// a block costs one stamp of 16 bytes. Revocations under read duplication count alike: pages that the CPU wrote and a
+// GPU writes again and again become thrashing, and are then left alone by what else is served in their block. Time only
+// passes with the callers' `now`; pins run out when expire() is called.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/common/sparse_table.h"
 #include "sim/common/units.h"
 #include "sim/driver/access_matrix.h"
 #include "sim/driver/context.h"
@@ -36,6 +39,8 @@ class Thrashing {
   // `pages` moved to `destination` by a fault, prefetch or access-counter migration (not eviction, not user calls, not
   // first touch, not read duplication). Pinned pages among them are ignored.
   void on_migration(BlockIndex block, const PageMask& pages, ProcessorId destination, Nanoseconds now);
+  // `processor` lost the right to write pages, as they were read-duplicated; it keeps its mappings.
+  void on_revocation(BlockIndex block, const PageMask& pages, ProcessorId processor, Nanoseconds now);
   // User migrations, read duplication and hints on `pages`: those that thrash start anew. Returns the ones that were
   // pinned; their remote mappings are the caller's to remove.
   PageMask reset(BlockIndex block, const PageMask& pages);
@@ -82,7 +87,7 @@ class Thrashing {
   struct Tracked;
   // Per block, tracked or not. `tracking` is an index into tracked_, 0 for none.
   struct Stamp {
-    Nanoseconds last;  // kNever before the first event
+    Nanoseconds last{-1};  // of its events; -1: there was none
     std::uint32_t tracking = 0;
     ProcessorId processor = kNoProcessor;
   };
@@ -96,6 +101,8 @@ class Thrashing {
     ProcessorId location = kNoProcessor;
   };
 
+  enum class Event : std::uint8_t { kMigration, kRevocation };
+  void note(BlockIndex block, const PageMask& pages, ProcessorId processor, Nanoseconds now, Event event);
   Tracked* find(BlockIndex block) const;
   Tracked& create(Stamp& stamp);
   bool over(const Tracked& tracked, Nanoseconds now) const;
@@ -111,7 +118,7 @@ class Thrashing {
   bool enabled_;
   Nanoseconds lapse_;
   int votes_ = 0;
-  std::vector<Stamp> stamps_;                      // by block
+  SparseTable<Stamp> stamps_;                      // by block
   std::vector<std::unique_ptr<Tracked>> tracked_;  // [0] is unused
   std::vector<std::uint32_t> free_;                // indices of tracked_
   std::deque<Pin> pins_;                           // by deadline; pages reset meanwhile stay in the list

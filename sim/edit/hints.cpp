@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "sim/common/error.h"
+#include "sim/common/units.h"
 #include "sim/common/wildcard.h"
 #include "sim/edit/iteration_plan.h"
 #include "sim/formats/decimal.h"
+#include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 
 namespace uvmsim::trace {
@@ -18,9 +21,37 @@ using When = HintRule::When;
 using Do = HintRule::Do;
 
 // In the order of the enums.
-constexpr std::array<std::string_view, 4> kWhenNames = {"tensor_alloc", "tensor_free", "object_alloc", "kernel"};
-constexpr std::array<std::string_view, 5> kDoNames = {"pin", "unpin", "read_mostly", "prefetch", "dont_need"};
-constexpr std::array kAdvice = {Advice::kSetPinned, Advice::kUnsetPinned, Advice::kSetReadMostly};
+constexpr std::array<std::string_view, 5> kWhenNames = {"tensor_alloc", "tensor_free", "object_alloc", "kernel",
+                                                        "iteration"};
+constexpr std::array<std::string_view, 13> kDoNames = {
+    "pin",       "unpin",      "read_mostly", "prefer_gpu", "prefer_host", "accessed_by",  "prefetch",
+    "dont_need", "as_managed", "as_device",   "as_pinned",  "as_system",   "device_memory"};
+struct AdviceOf {
+  Advice advice;
+  Device device;
+};
+constexpr std::array kAdvice = {AdviceOf{Advice::kSetPinned, Device::kGpu0},
+                                AdviceOf{Advice::kUnsetPinned, Device::kGpu0},
+                                AdviceOf{Advice::kSetReadMostly, Device::kGpu0},
+                                AdviceOf{Advice::kSetPreferredLocation, Device::kGpu0},
+                                AdviceOf{Advice::kSetPreferredLocation, Device::kHost},
+                                AdviceOf{Advice::kSetAccessedBy, Device::kGpu0}};
+
+// What the action makes of an allocation; nothing: it adds a call.
+std::optional<ObjectKind> kind_by(Do action) {
+  switch (action) {
+    case Do::kAsManaged:
+      return ObjectKind::kManaged;
+    case Do::kAsDevice:
+      return ObjectKind::kDevice;
+    case Do::kAsPinned:
+      return ObjectKind::kPinned;
+    case Do::kAsSystem:
+      return ObjectKind::kSystem;
+    default:
+      return std::nullopt;
+  }
+}
 
 // Of prefetches ahead: no stream of a recording, so that kernels do not wait for them.
 constexpr std::uint32_t kHintStream = 31;
@@ -46,7 +77,45 @@ Enum named(std::string_view word, const std::array<std::string_view, N>& names, 
   return static_cast<Enum>(found - names.begin());
 }
 
+// "0-50%"
+void read_part(std::string_view word, HintRule& rule, const std::string& where) {
+  const std::size_t dash = word.find('-');
+  std::optional<std::uint64_t> first, end;
+  if (word.ends_with('%') && dash != std::string_view::npos) {
+    first = parse_digits(word.substr(0, dash));
+    end = parse_digits(word.substr(dash + 1, word.size() - dash - 2));
+  }
+  if (!first || !end || *first >= *end || *end > 100) {
+    throw_input_error("{}: '{}' is no part; allowed: FIRST-END%, from 0 to 100, such as 0-50%", where, printable(word));
+  }
+  rule.first_percent = static_cast<std::uint32_t>(*first);
+  rule.end_percent = static_cast<std::uint32_t>(*end);
+}
+
+// Where so many percent of an allocation end: at 2 MiB, the driver's granularity.
+std::uint64_t part_of(std::uint64_t bytes, std::uint32_t percent) {
+  return percent == 100 ? bytes : bytes / 100 * percent / kBlockBytes * kBlockBytes;
+}
+
+bool concerns(const HintRule& rule, std::string_view name, ObjectId id) {
+  if (rule.when != When::kObjectAlloc && rule.name.starts_with('@')) return rule.name.substr(1) == std::to_string(id);
+  return matches(rule.name, name);
+}
+
 }  // namespace
+
+std::string hint_text(const HintRule& rule) {
+  std::string text = fmt::format("{} {} {}", kWhenNames.at(static_cast<std::size_t>(rule.when)), rule.name,
+                                 kDoNames.at(static_cast<std::size_t>(rule.action)));
+  if (rule.when == When::kKernel) {
+    text += fmt::format(" {}", rule.ahead);
+  } else if (rule.action == Do::kDeviceMemory) {
+    text += fmt::format(" {}", rule.bytes);
+  } else if (rule.first_percent != 0 || rule.end_percent != 100) {
+    text += fmt::format(" {}-{}%", rule.first_percent, rule.end_percent);
+  }
+  return text;
+}
 
 std::vector<HintRule> parse_hints(std::string_view text, const std::string& file) {
   std::vector<HintRule> rules;
@@ -57,15 +126,33 @@ std::vector<HintRule> parse_hints(std::string_view text, const std::string& file
     if (words.empty()) continue;
     const std::string where = fmt::format("{}: line {}", file, number);
     if (words.size() < 3 || words.size() > 4) {
-      throw_input_error("{}: {} words; allowed: WHEN NAME DO, and a number after `prefetch` of a kernel", where,
-                        words.size());
+      throw_input_error(
+          "{}: {} words; allowed: WHEN NAME DO, and a number after `prefetch` of a kernel and `device_memory`, or a "
+          "part",
+          where, words.size());
     }
-    HintRule rule{named<When>(words[0], kWhenNames, where), named<Do>(words[2], kDoNames, where), std::string(words[1]),
-                  0};
+    HintRule rule{named<When>(words[0], kWhenNames, where), named<Do>(words[2], kDoNames, where),
+                  std::string(words[1])};
     if (rule.when == When::kKernel && rule.action != Do::kPrefetch) {
       throw_input_error("{}: '{}' after kernel; allowed: prefetch", where, words[2]);
     }
-    if (words.size() == 4) {
+    if (kind_by(rule.action) && rule.when != When::kObjectAlloc) {
+      throw_input_error("{}: '{}' after {}; allowed: after object_alloc", where, words[2], words[0]);
+    }
+    if ((rule.when == When::kIteration) != (rule.action == Do::kDeviceMemory)) {
+      throw_input_error("{}: '{}' after {}; allowed: `device_memory BYTES` after iteration, and only there", where,
+                        words[2], words[0]);
+    }
+    if (rule.action == Do::kDeviceMemory) {
+      if (words.size() == 4) rule.bytes = parse_digits(words[3]).value_or(0);
+      if (rule.bytes == 0 || rule.bytes > kMaxObjectBytes) {
+        throw_input_error("{}: '{}' bytes of device_memory; allowed: a number from 1 to {}", where,
+                          words.size() == 4 ? printable(words[3]) : "no", kMaxObjectBytes);
+      }
+    } else if (words.size() == 4 && rule.when != When::kKernel && rule.action != Do::kDontNeed &&
+               !kind_by(rule.action)) {
+      read_part(words[3], rule, where);
+    } else if (words.size() == 4) {
       const auto ahead = parse_digits(words[3]);
       if (rule.when != When::kKernel || !ahead || *ahead > kMostAhead) {
         throw_input_error("{}: '{}' is not allowed; allowed: after `prefetch` of a kernel, 0 to {} kernels ahead",
@@ -79,8 +166,12 @@ std::vector<HintRule> parse_hints(std::string_view text, const std::string& file
   return rules;
 }
 
-HintedProgram::HintedProgram(Source source, const Header& header, std::vector<HintRule> rules)
-    : source_(std::move(source)), quantum_bytes_(header.quantum_bytes), rules_(std::move(rules)) {
+bool makes_objects(const std::vector<HintRule>& rules) {
+  return std::any_of(rules.begin(), rules.end(), [](const HintRule& r) { return r.action == Do::kDeviceMemory; });
+}
+
+HintedProgram::HintedProgram(Source source, const Header& header, std::vector<HintRule> rules, ObjectId free_id)
+    : source_(std::move(source)), quantum_bytes_(header.quantum_bytes), rules_(std::move(rules)), free_id_(free_id) {
   for (const HintRule& rule : rules_) farthest_ = std::max(farthest_, rule.ahead);
 }
 
@@ -117,6 +208,7 @@ void HintedProgram::expand(Record record) {
     }
     live_.erase(*freed);
   }
+  if (auto* object = std::get_if<ObjectAlloc>(&record)) change_kind(*object);
   const Record& given = ready_.emplace_back(std::move(record));
   if (const auto* tensor = std::get_if<TensorAlloc>(&given)) {
     live_[tensor->id] = {tensor->bytes, tensor->stream, tensor->name};
@@ -125,18 +217,34 @@ void HintedProgram::expand(Record record) {
              object != nullptr && object->kind == ObjectKind::kManaged) {
     live_[object->id] = {object->bytes, 0, {}};
     apply(When::kObjectAlloc, std::to_string(object->id), object->id, live_[object->id]);
+  } else if (const auto* range = std::get_if<Range>(&given);
+             range != nullptr && range->kind == RangeKind::kIterationBegin) {
+    take_device_memory(range->index);
+  }
+}
+
+void HintedProgram::change_kind(ObjectAlloc& object) {
+  for (const HintRule& rule : rules_) {
+    const std::optional<ObjectKind> kind = kind_by(rule.action);
+    if (!kind || object.kind == *kind || !matches(rule.name, std::to_string(object.id))) continue;
+    object.kind = *kind;
+    ++hints_;
   }
 }
 
 void HintedProgram::apply(When when, std::string_view name, ObjectId id, const Live& live) {
   for (const HintRule& rule : rules_) {
-    if (rule.when != when || live.bytes == 0 || !matches(rule.name, name)) continue;
+    if (rule.when != when || live.bytes == 0 || kind_by(rule.action) || !concerns(rule, name, id)) continue;
+    const std::uint64_t first = part_of(live.bytes, rule.first_percent),
+                        bytes = part_of(live.bytes, rule.end_percent) - first;
+    if (bytes == 0) continue;
     if (rule.action == Do::kPrefetch) {
-      add(Prefetch{id, 0, live.bytes, 0, live.stream, 0});
+      add(Prefetch{id, first, bytes, 0, live.stream, 0});
     } else if (rule.action == Do::kDontNeed) {
       add(Discard{id, 0, live.bytes, live.stream});
     } else {
-      add(Advise{id, 0, live.bytes, kAdvice.at(static_cast<std::size_t>(rule.action)), 0});
+      const AdviceOf advice = kAdvice.at(static_cast<std::size_t>(rule.action));
+      add(Advise{id, first, bytes, advice.advice, static_cast<std::int32_t>(advice.device)});
     }
   }
 }
@@ -164,6 +272,13 @@ void HintedProgram::prefetch_of(const Kernel& launched) {
         add(Prefetch{access.object, first, end - first, target->device, stream, 0});
       }
     }
+  }
+}
+
+void HintedProgram::take_device_memory(std::uint64_t iteration) {
+  for (const HintRule& rule : rules_) {
+    if (rule.when != When::kIteration || !matches(rule.name, std::to_string(iteration))) continue;
+    add(ObjectAlloc{free_id_++, ObjectKind::kDevice, rule.bytes, 0, 0});
   }
 }
 

@@ -9,9 +9,17 @@
 //   tensor_free   *         dont_need         discard, in the tensor's stream: the contents are not needed any more
 //   kernel        *gemm*    prefetch 8        what the 8th kernel after this one touches, to the GPU, in stream 31
 //   object_alloc  3         prefetch          an allocation by its number in the trace
-// NAME is a pattern as in a shell, of the tensor's or kernel's name. `pin`, `unpin`, `read_mostly`, `prefetch` and
-// `dont_need` may follow tensor_alloc, object_alloc and tensor_free (what they concern is the tensor or object), and
-// `prefetch N` (default 0: the kernel itself) follows kernel.
+//   object_alloc  *         as_system         it is memory of malloc instead; as_managed, as_pinned, as_device
+//   iteration     0         device_memory 155189248    the program takes so many bytes of the GPU beside managed memory
+//   object_alloc  3         prefer_host 0-50% of its first half
+//   tensor_alloc  @8        accessed_by       a tensor by its number
+// NAME is a pattern as in a shell, of the tensor's or kernel's name, or @ and the tensor's number. `pin`, `unpin`,
+// `read_mostly`, `prefer_gpu` and `prefer_host` (preferred location), `accessed_by` (the GPU), `prefetch` and
+// `dont_need` may follow tensor_alloc, object_alloc and tensor_free (what they concern is the tensor or object),
+// `prefetch N` (default 0: the kernel itself) follows kernel, `as_...` object_alloc. After advice and `prefetch` of an
+// allocation a part may stand, from 0 to 100 percent; its ends are rounded down to 2 MiB. `device_memory BYTES` follows
+// iteration, which is named by its number: a recording that does not say what kernels' code, libraries' handles and
+// plain allocations take is told so; the memory is taken where the iteration begins, of device 0, and stays.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +35,35 @@
 namespace uvmsim::trace {
 
 struct HintRule {
-  enum class When : std::uint8_t { kTensorAlloc, kTensorFree, kObjectAlloc, kKernel } when;
-  enum class Do : std::uint8_t { kPin, kUnpin, kReadMostly, kPrefetch, kDontNeed } action;
-  std::string name;         // pattern
-  std::uint32_t ahead = 0;  // of kernel prefetches
+  enum class When : std::uint8_t { kTensorAlloc, kTensorFree, kObjectAlloc, kKernel, kIteration } when;
+  enum class Do : std::uint8_t {
+    kPin,
+    kUnpin,
+    kReadMostly,
+    kPreferGpu,
+    kPreferHost,
+    kAccessedBy,
+    kPrefetch,
+    kDontNeed,
+    kAsManaged,
+    kAsDevice,
+    kAsPinned,
+    kAsSystem,
+    kDeviceMemory,
+  } action;
+  std::string name;                                    // pattern, or @ and a number
+  std::uint32_t ahead = 0;                             // of kernel prefetches
+  std::uint64_t bytes = 0;                             // of device memory
+  std::uint32_t first_percent = 0, end_percent = 100;  // of the tensor or object
 };
 
+// As a line of a hint file.
+std::string hint_text(const HintRule& rule);
+
 inline constexpr std::uint32_t kMostAhead = 4096;
+
+// Whether some rule makes new objects, whose numbers the program must not use.
+bool makes_objects(const std::vector<HintRule>& rules);
 
 // Throws InputError naming file, line and what is allowed.
 std::vector<HintRule> parse_hints(std::string_view text, const std::string& file);
@@ -42,11 +72,12 @@ class HintedProgram {
  public:
   using Source = std::function<bool(Record&)>;  // false at the end of the trace
 
-  // Holds the records up to the kernel that the farthest prefetch looks at.
-  HintedProgram(Source source, const Header& header, std::vector<HintRule> rules);
+  // Holds the records up to the kernel that the farthest prefetch looks at. New objects have the numbers from
+  // `free_id` on.
+  HintedProgram(Source source, const Header& header, std::vector<HintRule> rules, ObjectId free_id);
 
   bool next(Record& record);
-  std::uint64_t hints() const { return hints_; }  // put in so far
+  std::uint64_t hints() const { return hints_; }  // put in so far, and kinds changed
 
  private:
   struct Live {
@@ -56,13 +87,16 @@ class HintedProgram {
   };
   void fill();
   void expand(Record record);
+  void change_kind(ObjectAlloc& object);
   void apply(HintRule::When when, std::string_view name, ObjectId id, const Live& live);
   void prefetch_of(const Kernel& launched);
+  void take_device_memory(std::uint64_t iteration);
   void add(Record hint);
 
   Source source_;
   std::uint64_t quantum_bytes_;
   std::vector<HintRule> rules_;
+  ObjectId free_id_;
   std::uint32_t farthest_ = 0;
   std::deque<Record> ahead_;  // read, not given out
   std::uint64_t kernels_ahead_ = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "sim/common/error.h"
 #include "sim/trace/limits.h"
@@ -26,6 +27,33 @@ std::int64_t time_of(const std::vector<Record>& records) {
         record);
   }
   return total;
+}
+
+// Whether behind the last operation, and before this record, there is a free that only ends the program.
+bool is_behind_program(const std::vector<Record>& records, std::size_t at, const IterationPlan& plan) {
+  if (plan.freed_at_the_end.empty()) return false;
+  const auto is_operation = [](const Record& record) {
+    return std::visit(
+        [](const auto& r) {
+          return requires { r.host_gap_ns; }
+          &&!std::is_same_v<std::decay_t<decltype(r)>, Sync>;
+        },
+        record);
+  };
+  if (is_operation(records[at])) return false;
+  while (at-- > 0 && !is_operation(records[at])) {
+    const auto freed = freed_by(records[at]);
+    if (freed && plan.freed_at_the_end.contains(*freed)) return true;
+  }
+  return false;
+}
+
+void drop_host_time(Record& record) {
+  std::visit(
+      [](auto& r) {
+        if constexpr (requires { r.host_gap_ns; }) r.host_gap_ns = 0;
+      },
+      record);
 }
 
 void shift_mark(Record& record, std::uint64_t by) {
@@ -166,8 +194,9 @@ void IterationRepeater::choose() {
     bool ends_program;
   };
   const std::size_t last = held_.size() - 1;
-  std::vector<Candidate> candidates{{last, false}};
+  std::vector<Candidate> candidates;
   if (last != 0 && held_[last - 1].number != 0) candidates.push_back({last - 1, false});
+  candidates.push_back({last, false});
   candidates.push_back({last, true});
   std::size_t chosen = 0;
   for (const auto& [held, ends_program] : candidates) {
@@ -257,6 +286,7 @@ bool IterationRepeater::next_of_pass(Record& record) {
   } else {
     record = next;
   }
+  if (pass_ != repetitions_ && is_behind_program(repeated_->content.records, at_, plan_)) drop_host_time(record);
   number_ = repeated_->first_record + at_++;
   begins_repetition_ = pass_begins_ && pass_ != 0;
   pass_begins_ = false;

@@ -5,10 +5,11 @@
 // done, then what follows. With N smaller than recorded: the first N, then what follows, without the frees of memory
 // that was allocated in an iteration left out.
 //
-// Which one is repeated: the last recorded iteration that leaves memory as it found it. If the last one also ends the
-// program (it frees parameters and the like), that is the one before it; if that one is iteration 0, which contains
-// warm-up, it is the last one without the frees behind its last operation. The repetitions come directly before it, so
-// that it and what follows stay as recorded. What lies between two iterations belongs to the later one.
+// Which one is repeated: the last but one that is recorded, as the last holds the end of the program as well, or, where
+// that is iteration 0 (warm-up) or unbalanced, the last. Behind its last operation passes go without frees that only
+// end the program, and from the first of these on without the host's time (a framework's end takes 5 to 30 ms).
+// Repetitions come directly before it, so that it and what follows stay as recorded. What lies between two belongs to
+// the later one.
 //
 // Names: a repetition allocates under ids of its own (iteration_plan.h says which). Events keep their numbers: CUDA
 // programs record the same event again and again.

@@ -12,18 +12,12 @@ namespace {
 // Calls f(address, bytes) for the contiguous stretches of [offset, offset + bytes) of what was placed.
 template <class F>
 void for_each_run(const layout::Placement& placement, std::uint64_t offset, std::uint64_t bytes, F&& f) {
-  std::uint64_t at = placement.offset + offset;
-  const std::uint64_t end = std::min(at + bytes, std::uint64_t{placement.blocks.size()} * kBlockBytes);
-  while (at < end) {
-    std::size_t block = static_cast<std::size_t>(at / kBlockBytes);
-    const std::uint64_t address = placement.blocks[block].value * kBlockBytes + at % kBlockBytes;
-    const std::uint64_t first = at;
-    for (at = (block + 1) * kBlockBytes; at < end; at += kBlockBytes, ++block) {
-      if (placement.blocks[block + 1].value != placement.blocks[block].value + 1) break;
-    }
-    at = std::min(at, end);
-    f(address, at - first);
-  }
+  const std::uint64_t begin = placement.offset + offset, end = begin + bytes;
+  placement.blocks.for_each_run([&](const layout::BlockList::Run& run) {
+    const std::uint64_t run_begin = run.at * kBlockBytes, run_end = run_begin + run.count * kBlockBytes;
+    const std::uint64_t first = std::max(begin, run_begin), stop = std::min(end, run_end);
+    if (first < stop) f(run.first.value * kBlockBytes + (first - run_begin), stop - first);
+  });
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ void audit_backing(const AddressSpace& space, const GpuMemory& memory, unsigned 
     UVMSIM_AUDIT(root.state == ChunkState::kAllocated || root.state == ChunkState::kForeign,
                  "chunk {} of GPU {} is not allocated", whole.value, gpu);
     ++whole_chunks;
+    if (space.block(b).kind == MemoryKind::kSystem && root.state == ChunkState::kForeign) return;  // short ones, too
   }
   if (space.block(b).full_size() && !memory.small_chunks()) {
     UVMSIM_AUDIT(whole.valid() || resident.empty(), "block {} has pages on GPU {} and no chunk", b.value, gpu);
@@ -97,15 +98,14 @@ void audit_backing(const AddressSpace& space, const GpuMemory& memory, unsigned 
 void audit_memory(const AddressSpace& space, const std::vector<driver::GpuState>& gpus,
                   std::uint64_t host_resident_pages) {
   std::uint64_t on_host = 0;
-  for (std::uint64_t i = 0; i < space.block_count(); ++i) {
-    const BlockIndex b(i);
+  space.for_each_used([&](BlockIndex b) {
     if (!space.block(b).live) {
       audit_dead(space, gpus, b);
     } else {
       audit_copies(space, b);
       on_host += space.pages(b, kHost).resident.count();
     }
-  }
+  });
   UVMSIM_AUDIT(on_host == host_resident_pages, "{} pages on the host, the driver believes {}", on_host,
                host_resident_pages);
   for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) {
@@ -113,29 +113,30 @@ void audit_memory(const AddressSpace& space, const std::vector<driver::GpuState>
     std::uint64_t resident = 0;
     std::uint64_t whole_chunks = 0;
     SlotCounts slots;
-    for (std::uint64_t i = 0; i < space.block_count(); ++i) {
-      if (!space.block(BlockIndex(i)).live) continue;
-      audit_backing(space, memory, gpu, BlockIndex(i), whole_chunks, slots);
-      resident += space.pages(BlockIndex(i), gpu_processor(gpu)).resident.count();
-    }
+    space.for_each_used([&](BlockIndex b) {
+      if (!space.block(b).live) return;
+      audit_backing(space, memory, gpu, b, whole_chunks, slots);
+      resident += space.pages(b, gpu_processor(gpu)).resident.count();
+    });
     for (const auto& [chunk, used] : slots) {
       UVMSIM_AUDIT(used == static_cast<std::uint32_t>(std::popcount(memory.chunk(ChunkId{chunk}).used_slots)),
                    "chunk {} of GPU {}: blocks name {} slots", chunk, gpu, used);
     }
     UVMSIM_AUDIT(resident == gpus[gpu].resident_pages, "{} pages on GPU {}, the driver believes {}", resident, gpu,
                  gpus[gpu].resident_pages);
-    UVMSIM_AUDIT(whole_chunks + slots.size() + memory.free_chunks() == memory.chunk_count(),
-                 "GPU {}: {} chunks back blocks, {} are shared, {} free, of {}", gpu, whole_chunks, slots.size(),
-                 memory.free_chunks(), memory.chunk_count());
+    const std::uint64_t unmanaged = memory.count(ChunkState::kUnmanaged);
+    UVMSIM_AUDIT(whole_chunks + slots.size() + memory.free_chunks() + unmanaged == memory.chunk_count(),
+                 "GPU {}: {} chunks back blocks, {} are shared, {} free, {} device memory, of {}", gpu, whole_chunks,
+                 slots.size(), memory.free_chunks(), unmanaged, memory.chunk_count());
   }
 }
 
 void audit_program(const AddressSpace& space, unsigned region, std::uint64_t host_resident_pages) {
   std::uint64_t on_host = 0;
-  for (std::uint64_t i = 0; i < space.block_count(); ++i) {
-    const VaBlock& block = space.block(BlockIndex(i));
-    if (block.live && block.region == region) on_host += space.pages(BlockIndex(i), kHost).resident.count();
-  }
+  space.for_each_used([&](BlockIndex b) {
+    const VaBlock& block = space.block(b);
+    if (block.live && block.region == region) on_host += space.pages(b, kHost).resident.count();
+  });
   UVMSIM_AUDIT(on_host == host_resident_pages, "program {}: {} pages on the host, its driver believes {}", region,
                on_host, host_resident_pages);
 }
@@ -144,18 +145,17 @@ void audit_host(const AddressSpace& space, const HostMemory& memory, std::uint64
   if (!memory.limited()) return;
   std::uint64_t used = 0;
   std::uint64_t saved = 0;
-  for (std::uint64_t i = 0; i < space.block_count(); ++i) {
-    const BlockIndex b(i);
+  space.for_each_used([&](BlockIndex b) {
     const PageMask held = space.block(b).live ? space.pages(b, kHost).resident : PageMask{};
     const PageMask here = memory.in_memory(b);
-    UVMSIM_AUDIT(held.contains(here), "block {}: {} pages lie in host memory, {} are the host's", i, here.count(),
+    UVMSIM_AUDIT(held.contains(here), "block {}: {} pages lie in host memory, {} are the host's", b.value, here.count(),
                  held.count());
-    UVMSIM_AUDIT((here | memory.saved(b)).contains(held), "block {}: the host holds pages that are nowhere", i);
-    UVMSIM_AUDIT(space.block(b).live || memory.saved(b).empty(), "freed block {} lies on the SSD", i);
-    UVMSIM_AUDIT(here.contains(space.pages(b, kHost).mapped), "block {}: the CPU maps pages on the SSD", i);
+    UVMSIM_AUDIT((here | memory.saved(b)).contains(held), "block {}: the host holds pages that are nowhere", b.value);
+    UVMSIM_AUDIT(space.block(b).live || memory.saved(b).empty(), "freed block {} lies on the SSD", b.value);
+    UVMSIM_AUDIT(here.contains(space.pages(b, kHost).mapped), "block {}: the CPU maps pages on the SSD", b.value);
     used += here.count();
     saved += memory.saved(b).count();
-  }
+  });
   UVMSIM_AUDIT(used == memory.used_pages() && used <= memory.capacity_pages(),
                "{} pages lie in host memory of {}, the tier believes {}", used, memory.capacity_pages(),
                memory.used_pages());

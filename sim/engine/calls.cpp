@@ -30,7 +30,7 @@ trace::Kernel copy_engine_kernel(const char* name, unsigned gpu, std::uint32_t s
 
 void add_access(trace::Kernel& kernel, const layout::Layout& layout, trace::ObjectId id, std::uint64_t offset,
                 std::uint64_t bytes, std::uint64_t quantum_bytes, trace::AccessMode mode) {
-  spans_of(layout, id, offset, bytes);  // checks the bounds
+  check_bytes(layout, id, offset, bytes);
   if (!layout.find(id).managed) return;
   const std::uint64_t first = offset / quantum_bytes;
   const std::uint64_t count = (offset + bytes + quantum_bytes - 1) / quantum_bytes - first;
@@ -51,12 +51,34 @@ std::int64_t host_gap_ns(const trace::Record& record) {
       record);
 }
 
-std::vector<driver::BlockSpan> spans_of(const layout::Layout& layout, trace::ObjectId id, std::uint64_t offset,
-                                        std::uint64_t bytes) {
+void check_bytes(const layout::Layout& layout, trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) {
   const layout::Placement& placement = layout.find(id);
   if (offset > placement.bytes || bytes > placement.bytes - offset) {
     throw_input_error("bytes {} to {} lie outside object {} ({} bytes)", offset, offset + bytes, id, placement.bytes);
   }
+}
+
+std::vector<driver::BlockSpan> used_spans_of(const layout::Layout& layout, const AddressSpace& space,
+                                             trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) {
+  const layout::Placement& placement = layout.find(id);
+  std::vector<driver::BlockSpan> spans;
+  if (!placement.managed || bytes == 0) return spans;
+  const std::uint64_t first = placement.first_page(offset), end = placement.end_page(offset + bytes);
+  placement.blocks.for_each_run([&](const layout::BlockList::Run& run) {
+    space.for_each_used(run.first, run.count, [&](BlockIndex block) {
+      const std::uint64_t before = (run.at + (block.value - run.first.value)) * kPagesPerBlock;
+      const std::uint64_t from = std::max(first, before), to = std::min(end, before + kPagesPerBlock);
+      if (from >= to) return;
+      spans.push_back({block, static_cast<unsigned>(from - before), static_cast<unsigned>(to - from)});
+    });
+  });
+  return spans;
+}
+
+std::vector<driver::BlockSpan> spans_of(const layout::Layout& layout, trace::ObjectId id, std::uint64_t offset,
+                                        std::uint64_t bytes) {
+  check_bytes(layout, id, offset, bytes);
+  const layout::Placement& placement = layout.find(id);
   std::vector<driver::BlockSpan> spans;
   if (!placement.managed || bytes == 0) return spans;
   placement.for_each_part(placement.first_page(offset), placement.end_page(offset + bytes),
@@ -104,6 +126,11 @@ trace::Kernel kernel_of(const trace::Memcpy& copy, const layout::Layout& layout,
     bandwidth = system.host.pageable_copy_bytes_per_us != 0 ? system.host.pageable_copy_bytes_per_us
                                                             : system.host_links[gpu].host_to_device.bytes_per_us;
   }
+  const auto is_pinned = [&](const trace::CopyEnd& end) {
+    return end.object != trace::kNoObject && layout.find(end.object).kind == MemoryKind::kPinned;
+  };
+  if (from_host && is_pinned(copy.src)) bandwidth = system.host_links[gpu].host_to_device.bytes_per_us;
+  if (to_host && !from_host && is_pinned(copy.dst)) bandwidth = system.host_links[gpu].device_to_host.bytes_per_us;
   trace::Kernel kernel = copy_engine_kernel("memcpy", gpu, copy.stream, kCopyLanes, copy.bytes, bandwidth);
   const auto touch = [&](const trace::CopyEnd& end, trace::AccessMode mode) {
     if (copy.bytes == 0 || end.object == trace::kNoObject || !layout.find(end.object).managed) return;

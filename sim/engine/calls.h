@@ -17,6 +17,13 @@ namespace uvmsim::engine {
 // Host time between the call before and this one; 0 for records that are no calls.
 std::int64_t host_gap_ns(const trace::Record& record);
 
+// Throws InputError where they lie outside of the object.
+void check_bytes(const layout::Layout& layout, trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes);
+
+// Of what spans_of() would give, the blocks that have state (AddressSpace::for_each_used).
+std::vector<driver::BlockSpan> used_spans_of(const layout::Layout& layout, const AddressSpace& space,
+                                             trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes);
+
 // The pages of [offset, offset + bytes) of an object, block by block; none of memory that is not managed.
 std::vector<driver::BlockSpan> spans_of(const layout::Layout& layout, trace::ObjectId id, std::uint64_t offset,
                                         std::uint64_t bytes);

@@ -28,25 +28,25 @@ std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gp
 }
 
 // A footprint that was given may be no whole blocks; half a block takes a chunk too.
-std::uint64_t factor_capacity_bytes(std::uint64_t footprint_bytes, std::uint64_t osf_thousandths,
-                                    const config::SystemConfig& system) {
+std::uint64_t factor_capacity_bytes(std::uint64_t footprint_bytes, std::uint64_t osf_thousandths) {
   const std::uint64_t footprint = (footprint_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-  const std::uint64_t capacity =
-      footprint / osf_thousandths * 1000 + footprint % osf_thousandths * 1000 / osf_thousandths;
-  return capacity - std::min(capacity, system.runtime.unmanaged_bytes);
+  return footprint / osf_thousandths * 1000 + footprint % osf_thousandths * 1000 / osf_thousandths;
 }
 
 std::uint64_t capacity_bytes(const RunOptions& options, unsigned gpu) {
-  if (!options.limited) return own_capacity_bytes(options.system, gpu, options.neighbours);
+  const std::uint64_t own = own_capacity_bytes(options.system, gpu, options.neighbours);
+  if (!options.limited) {
+    const bool needs_more = options.hypothetical_capacity && options.footprint_bytes > own;
+    return needs_more ? in_chunks(options.footprint_bytes + kBlockBytes - 1) : own;
+  }
   std::uint64_t capacity = options.capacity_bytes;
   if (capacity == 0) {
     if (options.osf_thousandths == 0) throw_input_error("the oversubscription factor is 0; allowed: more than 0");
     if (options.footprint_bytes == 0) {
       throw_input_error("an oversubscription factor needs a footprint, and the trace has no managed memory");
     }
-    capacity = factor_capacity_bytes(options.footprint_bytes, options.osf_thousandths, options.system);
+    capacity = factor_capacity_bytes(options.footprint_bytes, options.osf_thousandths);
   }
-  const std::uint64_t own = own_capacity_bytes(options.system, gpu, options.neighbours);
   if (in_chunks(capacity) > own && !options.hypothetical_capacity) {
     throw_input_error(
         "GPU memory for managed data is {} bytes, and the GPU of {} has {} for it; allowed: at most that, or "

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
+#include "sim/config/coherence.h"
 #include "sim/driver/mappings.h"
 #include "sim/engine/capacity.h"
 
@@ -63,8 +64,22 @@ void DriverStack::connect() {
   if (machine.harvest) join_harvest(*machine.harvest);
   fault_service_ = std::make_unique<driver::FaultService>(*context_, *residency_, *thrashing_);
   access_counters_ = std::make_unique<driver::AccessCounters>(*context_, *fault_service_);
+  if (config::reaches_system_memory(machine.system)) {
+    if (first.memory.small_chunks()) {
+      throw_input_error(
+          "memory of malloc (coherence.address_mode) works with 2 MB chunks; evict policy '{}' evicts 64 KB",
+          options.evict.name);
+    }
+    system_memory_ = std::make_unique<driver::SystemMemory>(*context_);
+    context_->system_memory = system_memory_.get();
+  }
+  if (config::uses_system_memory_in_place(machine.system)) {
+    coherent_counters_ = std::make_unique<driver::CoherentCounters>(*context_, *fault_service_, *system_memory_);
+  }
   host_faults_ = std::make_unique<driver::HostFaults>(*context_, *residency_, *thrashing_);
   user_calls_ = std::make_unique<driver::UserCalls>(*context_, *residency_, *thrashing_);
+  device_memory_ = std::make_unique<driver::DeviceMemory>(*context_, residency_->chunks(),
+                                                          machine.system.runtime.device_memory_beside);
   for (const unsigned gpu : process_.gpus) {
     if (!fault_loops_[gpu]) fault_loops_[gpu] = std::make_unique<FaultLoop>(gpu, machine.system, space_, events_);
     fault_loops_[gpu]->join(process_.number, *context_, *fault_service_);
@@ -134,12 +149,14 @@ void DriverStack::release(BlockIndex b) {
   process_.machine.ledger.released_pages += residency_->departures().release(b);
   thrashing_->forget(b);
   access_counters_->forget(b);
+  if (coherent_counters_) coherent_counters_->forget(b);
 }
 
 void DriverStack::kernel_starts(const KernelOperation& operation, const KernelWork& work, std::uint64_t record,
                                 Nanoseconds now) {
   const unsigned gpu = operation.gpu();
   if (thrashing_->pins_expired(now)) driver::expire_pins(*context_, *thrashing_, now);
+  if (coherent_counters_) coherent_counters_->advance(gpu, now);
   if (plans_) plans_->kernel_begins(operation.kernel, operation.launch);
   policies_.enter(record);
   if (gpus_[gpu].evictor_sees_touches) note_touches(work, gpu);
@@ -150,6 +167,7 @@ void DriverStack::kernel_starts(const KernelOperation& operation, const KernelWo
 Nanoseconds DriverStack::kernel_ends(const KernelOperation& operation, Nanoseconds now) {
   const unsigned gpu = operation.gpu();
   const Nanoseconds served = access_counters_->service(gpu, now);
+  if (coherent_counters_) coherent_counters_->advance(gpu, now);
   if (plans_) plans_->kernel_ends(operation.kernel, operation.launch);
   policies_.on_running(gpu, gpus_[gpu].running_kernels - 1);
   return served;
@@ -182,6 +200,7 @@ void DriverStack::note_access_bits(const KernelWork& work, unsigned gpu) {
 void DriverStack::add_state(StateDigest& digest) const {
   thrashing_->add_state(digest);
   access_counters_->add_state(digest);
+  if (coherent_counters_) coherent_counters_->add_state(digest);
   context_->host_memory.add_state(digest);
   context_->prefetcher.add_state(digest);
   if (context_->access_bits.kept) context_->access_bits.add_state(digest);

@@ -11,7 +11,10 @@
 
 #include "sim/driver/access_counters.h"
 #include "sim/driver/chunk_prefetch.h"
+#include "sim/driver/coherent_counters.h"
+#include "sim/driver/device_memory.h"
 #include "sim/driver/host_faults.h"
+#include "sim/driver/system_memory.h"
 #include "sim/driver/user_calls.h"
 #include "sim/engine/operation.h"
 #include "sim/engine/plans.h"
@@ -40,7 +43,10 @@ class DriverStack {
   driver::HostFaults& host_faults() { return *host_faults_; }
   driver::UserCalls& user_calls() { return *user_calls_; }
   driver::AccessCounters& access_counters() { return *access_counters_; }
-  Plans* plans() { return plans_.get(); }  // null: no planner
+  driver::DeviceMemory& device_memory() { return *device_memory_; }
+  driver::SystemMemory* system_memory() { return system_memory_.get(); }              // null: GPUs reach none
+  driver::CoherentCounters* coherent_counters() { return coherent_counters_.get(); }  // null: the link is not coherent
+  Plans* plans() { return plans_.get(); }                                             // null: no planner
   const PolicySet& policies() const { return policies_; }
   bool may_lose_pages(unsigned gpu) const { return (contended_gpus_ & gpu_processor(gpu).bit()) != 0; }
 
@@ -91,8 +97,11 @@ class DriverStack {
   std::vector<Nanoseconds> prefetch_at_;                   // by GPU: its event on the clock
   std::unique_ptr<driver::FaultService> fault_service_;
   std::unique_ptr<driver::AccessCounters> access_counters_;
+  std::unique_ptr<driver::SystemMemory> system_memory_;
+  std::unique_ptr<driver::CoherentCounters> coherent_counters_;
   std::unique_ptr<driver::HostFaults> host_faults_;
   std::unique_ptr<driver::UserCalls> user_calls_;
+  std::unique_ptr<driver::DeviceMemory> device_memory_;
   std::unique_ptr<Plans> plans_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
+#include "sim/config/coherence.h"
 #include "sim/engine/calls.h"
 
 namespace uvmsim::engine {
@@ -36,7 +37,9 @@ void HostThread::step() {
   time_ = std::max(time_, events_.now());
   if (wait_.kind != Wait::Kind::kNone) {
     if (!satisfied(wait_)) return;
-    if (wait_.kind != Wait::Kind::kQueue) pay(process_.costs().synchronize_ns);
+    if (wait_.kind != Wait::Kind::kQueue && wait_.kind != Wait::Kind::kRoom && wait_.kind != Wait::Kind::kMarks) {
+      pay(process_.costs().synchronize_ns);
+    }
     wait_ = {};
   }
   for (unsigned i = 0; i < kRecordsPerEvent; ++i) {
@@ -110,6 +113,10 @@ bool HostThread::satisfied(const Wait& wait) const {
       return streams_.recording_done(wait.recording);
     case Wait::Kind::kQueue:
       return streams_.has_room(wait.stream);
+    case Wait::Kind::kRoom:
+      return streams_.has_any_room();
+    case Wait::Kind::kMarks:
+      return !streams_.only_marks(wait.stream);
   }
   return true;
 }
@@ -149,6 +156,8 @@ HostThread::Issue HostThread::launch_copy(trace::Kernel kernel) {
   const std::uint32_t stream = kernel.stream;
   const std::int64_t duration = kernel.duration_ns;
   if (kernel.accesses.empty()) return launch(stream, CopyOperation{Nanoseconds(duration)}, duration);
+  pay(process_.costs().managed_call_ns);
+  ideal_.host(static_cast<std::int64_t>(process_.costs().managed_call_ns));
   return launch(stream, KernelOperation{std::move(kernel), true}, duration);
 }
 
@@ -167,8 +176,30 @@ void HostThread::pay_for_layout(const layout::Layout::Taken& taken) {
   pay_for_allocation(ns);
 }
 
+// Evicts what is in the way of device memory.
+void HostThread::take_device_memory(std::int32_t device, std::uint64_t bytes) {
+  check_device(device, "device memory of");
+  process_.advance_kernels(events_.now());
+  accounts_.host_acts();
+  time_ = driver_.device_memory().take(process_.processor(device).gpu(), bytes, time_);
+}
+
 HostThread::Issue HostThread::issue(const trace::ObjectAlloc& object) {
-  pay_for_layout(layout_.allocate(object, process_.feed.is_segment()).taken);
+  driver::SystemMemory* const system_memory = driver_.system_memory();
+  if (object.kind == trace::ObjectKind::kSystem && system_memory == nullptr) {
+    throw_input_error(
+        "object {} is system memory (malloc), which no GPU of '{}' reaches: its coherence.address_mode is none; "
+        "allowed: a system with hmm, ats or cdmm, or memory of another kind (`uvmsim trace hint`)",
+        object.id, process_.options.system.name);
+  }
+  const layout::Layout::Allocated allocated = layout_.allocate(object, process_.feed.is_segment());
+  if (allocated.placement.kind == MemoryKind::kPinned) {
+    allocated.placement.blocks.for_each_run([&](const layout::BlockList::Run& run) {
+      for (std::uint64_t i = 0; i < run.count; ++i) system_memory->pin(BlockIndex(run.first.value + i));
+    });
+  }
+  pay_for_layout(allocated.taken);
+  if (allocated.taken.device_bytes != 0) take_device_memory(object.device, allocated.taken.device_bytes);
   if (Plans* plans = driver_.plans()) plans->allocated(object.id, record_number_, process_.feed.is_segment());
   accounts_.allocated(object.id, "", false, record_number_, time_);
   return Issue::kDone;
@@ -206,8 +237,10 @@ HostThread::Issue HostThread::issue(trace::Kernel& kernel) {
 
 HostThread::Issue HostThread::issue(const trace::Memset& set) {
   if (!wait_for_room(set.stream)) return Issue::kRetry;
-  return launch_copy(
-      kernel_of(set, layout_, process_.header.quantum_bytes, process_.options.system, process_.gpus.front()));
+  launch_copy(kernel_of(set, layout_, process_.header.quantum_bytes, process_.options.system, process_.gpus.front()));
+  if (!set.blocking || !layout_.find(set.object).managed) return Issue::kDone;
+  ideal_.wait(set.stream);
+  return wait_after({Wait::Kind::kStream, set.stream, 0});
 }
 
 HostThread::Issue HostThread::issue(const trace::Memcpy& copy) {
@@ -225,6 +258,16 @@ HostThread::Issue HostThread::issue(const trace::Memcpy& copy) {
   return wait_after({Wait::Kind::kStream, copy.stream, 0});
 }
 
+// What calls of the program do with memory that no fault moves is not modelled.
+void HostThread::refuse_in_place(trace::ObjectId id, const char* what) const {
+  const layout::Placement& placement = layout_.find(id);
+  const bool pinned = placement.kind == MemoryKind::kPinned;
+  const bool in_place = config::uses_system_memory_in_place(process_.options.system);
+  if (!pinned && (placement.kind == MemoryKind::kManaged || !in_place)) return;
+  throw_input_error("{} object {}, which is {} memory; allowed: managed memory{}", what, id,
+                    pinned ? "pinned" : "system", in_place ? "" : ", and system memory with hmm");
+}
+
 void HostThread::check_device(std::int32_t device, const char* what) const {
   if (device < static_cast<std::int32_t>(process_.gpus.size())) return;
   throw_input_error("{} device {}; allowed: -1 (host) to {}", what, device, process_.gpus.size() - 1);
@@ -232,26 +275,64 @@ void HostThread::check_device(std::int32_t device, const char* what) const {
 
 HostThread::Issue HostThread::issue(const trace::Prefetch& prefetch) {
   if (!wait_for_room(prefetch.stream)) return Issue::kRetry;
+  if (!wait_for({Wait::Kind::kMarks, prefetch.stream, 0})) return Issue::kRetry;
   check_device(prefetch.destination, "prefetch to");
-  return launch(prefetch.stream,
-                PrefetchOperation{spans_of(layout_, prefetch.object, prefetch.offset, prefetch.bytes),
-                                  process_.processor(prefetch.destination)},
-                0);
+  refuse_in_place(prefetch.object, "prefetch of");
+  check_bytes(layout_, prefetch.object, prefetch.offset, prefetch.bytes);
+  PrefetchOperation work{{prefetch.object, prefetch.offset, prefetch.bytes}, process_.processor(prefetch.destination)};
+  if (!streams_.idle(prefetch.stream)) {
+    pay(process_.options.system.costs.prefetch_deferred_call_ns);
+    return launch(prefetch.stream, std::move(work), 0);
+  }
+  // On an idle stream the caller's thread does the driver's work itself.
+  process_.advance_kernels(events_.now());
+  accounts_.work_starts(WorkKind::kPrefetch, "prefetch", prefetch.stream,
+                        work.destination.is_host() ? -1 : static_cast<std::int32_t>(work.destination.gpu()),
+                        record_number_, time_);
+  const auto [returned, done] = driver_.user_calls().prefetch(
+      spans_of(layout_, prefetch.object, prefetch.offset, prefetch.bytes), work.destination, time_);
+  work.done = done;
+  launch(prefetch.stream, std::move(work), 0);
+  time_ = std::max(time_, returned);
+  return Issue::kDone;
 }
 
 HostThread::Issue HostThread::issue(const trace::Advise& advise) {
   check_device(advise.device, "advice for");
+  refuse_in_place(advise.object, "advice on");
   if (advise.advice == trace::Advice::kSetReadMostly) process_.machine.ledger.copies_dropped = true;
   accounts_.host_acts();
-  time_ = driver_.user_calls().advise(spans_of(layout_, advise.object, advise.offset, advise.bytes), advise.advice,
-                                      process_.processor(advise.device), time_);
+  time_ = driver_.user_calls().advise(advised_spans(advise), advise.advice, process_.processor(advise.device), time_);
   pay(process_.costs().launch_ns);
   return Issue::kDone;
 }
 
+// Blocks without state take the hint as wholes, which costs nothing: no page of theirs moves or is mapped.
+std::vector<driver::BlockSpan> HostThread::advised_spans(const trace::Advise& advise) {
+  AddressSpace& space = process_.machine.space;
+  const bool pins = advise.advice == trace::Advice::kSetPinned || advise.advice == trace::Advice::kUnsetPinned;
+  if (pins) return spans_of(layout_, advise.object, advise.offset, advise.bytes);
+  check_bytes(layout_, advise.object, advise.offset, advise.bytes);
+  const layout::Placement& placement = layout_.find(advise.object);
+  if (!placement.managed || advise.bytes == 0) return {};
+  // Only whole blocks: hints of parts are the blocks' own.
+  const std::uint64_t first = placement.first_page(advise.offset);
+  const std::uint64_t end = placement.end_page(advise.offset + advise.bytes);
+  for (const std::uint64_t page : {first, end - 1}) space.block(placement.blocks[page / kPagesPerBlock]);
+  const ProcessorId processor = process_.processor(advise.device);
+  placement.blocks.part(first / kPagesPerBlock, (end - 1) / kPagesPerBlock - first / kPagesPerBlock + 1)
+      .for_each_run([&](const layout::BlockList::Run& run) {
+        space.change_hints_of_unused(run.first, run.count,
+                                     [&](Hints& hints) { driver::UserCalls::change(hints, advise.advice, processor); });
+      });
+  return used_spans_of(layout_, space, advise.object, advise.offset, advise.bytes);
+}
+
 HostThread::Issue HostThread::issue(const trace::Discard& discard) {
   if (!wait_for_room(discard.stream)) return Issue::kRetry;
-  return launch(discard.stream, DiscardOperation{spans_of(layout_, discard.object, discard.offset, discard.bytes)}, 0);
+  refuse_in_place(discard.object, "discard of");
+  check_bytes(layout_, discard.object, discard.offset, discard.bytes);
+  return launch(discard.stream, DiscardOperation{{discard.object, discard.offset, discard.bytes}}, 0);
 }
 
 // The recording of the event that the host issued last. Before there is one, nothing waits (CUDA driver API,
@@ -263,6 +344,7 @@ std::optional<std::size_t> HostThread::recording_of(std::uint64_t event) const {
 }
 
 HostThread::Issue HostThread::issue(const trace::Sync& sync) {
+  if (!wait_for_any_room()) return Issue::kRetry;
   switch (sync.kind) {
     case trace::SyncKind::kDevice:
       return wait_for_device() ? Issue::kDone : Issue::kWait;
@@ -286,6 +368,7 @@ HostThread::Issue HostThread::issue(const trace::Sync& sync) {
 }
 
 HostThread::Issue HostThread::issue(trace::Range& range) {
+  if (!wait_for_any_room()) return Issue::kRetry;
   accounts_.range(range, record_number_);
   submit(0, MarkOperation{range.kind, std::move(range.name), range.index, ideal_.arrival(0)});
   return Issue::kDone;
@@ -312,6 +395,7 @@ std::optional<PeerCopyOperation> HostThread::peer_copy(const trace::Memcpy& copy
 HostThread::Issue HostThread::issue(const trace::HostAccess& access) {
   const layout::Placement& placement = layout_.find(access.object);
   if (!placement.managed) return Issue::kDone;
+  if (driver_.coherent_counters() != nullptr) driver_.coherent_counters()->advance_all(events_.now());
   for (; touched_.part < part_count(access); ++touched_.part, touched_.page = 0) {
     const auto [pages, write] = touch_of(access, touched_.part, placement, process_.header.quantum_bytes);
     for (; pages.begin + touched_.page < pages.end; ++touched_.page) {
@@ -328,6 +412,12 @@ HostThread::Issue HostThread::issue(const trace::HostAccess& access) {
 // False: it faulted, and time passes.
 bool HostThread::touch(BlockIndex block, unsigned page, bool write) {
   driver::HostFaults& faults = driver_.host_faults();
+  if (driver::SystemMemory* const memory = driver_.system_memory(); memory != nullptr && memory->serves(block)) {
+    if (faults.access(block, page, write)) {
+      pay(memory->cpu_detour_ns(block, page, write));
+      return true;
+    }
+  }
   if (faults.access(block, page, write)) return true;
   process_.advance_kernels(events_.now());
   accounts_.host_acts();
@@ -342,18 +432,22 @@ bool HostThread::free(trace::ObjectId id, bool tensor) {
   const layout::Placement& placement = layout_.find(id);
   const bool is_call = placement.owns && (placement.managed || placement.device);
   if (is_call && !wait_for_device()) return false;
+  if (placement.device && placement.owns) {
+    driver_.device_memory().give_back(process_.processor(placement.gpu).gpu(), placement.bytes);
+  }
   const config::RuntimeCosts& costs = process_.costs();
+  const bool managed = placement.kind == MemoryKind::kManaged;
   const std::uint64_t ns = placement.device
                                ? costs.device_free_ns + (placement.bytes >> 20) * costs.device_free_ns_per_gib / 1024
-                           : is_call ? managed_free_ns(placement.blocks, placement.bytes)
-                                     : 0;
+                           : is_call && managed ? managed_free_ns(placement.blocks, placement.bytes)
+                                                : 0;
   if (Plans* plans = driver_.plans()) plans->freed(id, record_number_);
   accounts_.freed(id, record_number_, time_);
   if (!is_call) {
     free_in_place(id, tensor);
     return true;
   }
-  const auto release = [this](BlockIndex b) { this->release(b); };
+  const auto release = [this](BlockIndex first, std::uint64_t count) { this->release(first, count); };
   tensor ? layout_.free_tensor(id, release) : layout_.free(id, release);
   driver_.freed(record_number_);
   pay_for_allocation(ns);
@@ -374,21 +468,24 @@ void HostThread::free_in_place(trace::ObjectId id, bool tensor) {
 }
 
 // Of memory that is populated, the first 2 MB cost no more than less of it (measured: configs/measurements).
-std::uint64_t HostThread::managed_free_ns(const std::vector<BlockIndex>& blocks, std::uint64_t bytes) const {
+std::uint64_t HostThread::managed_free_ns(const layout::BlockList& blocks, std::uint64_t bytes) const {
   const AddressSpace& space = process_.machine.space;
   std::uint64_t pages = 0;
-  for (const BlockIndex b : blocks) {
-    for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) pages += space.pages(b, gpu_processor(gpu)).resident.count();
-  }
+  blocks.for_each_run([&](const layout::BlockList::Run& run) {
+    space.for_each_used(run.first, run.count, [&](BlockIndex b) { pages += space.resident_anywhere(b).count(); });
+  });
   pages = std::min(pages, (bytes + kBasePageBytes - 1) / kBasePageBytes);
   const config::RuntimeCosts& costs = process_.costs();
   if (pages == 0) return costs.free_ns + (bytes >> 20) * costs.free_untouched_ns_per_gib / 1024;
   return costs.free_touched_ns + (pages - std::min<std::uint64_t>(pages, kPagesPerBlock)) * costs.free_ns_per_mib / 256;
 }
 
-void HostThread::release(BlockIndex b) {
-  accounts_.drops(b, PageMask::all(), time_);
-  driver_.release(b);
+// Blocks without state hold nothing that anybody could miss.
+void HostThread::release(BlockIndex first, std::uint64_t count) {
+  process_.machine.space.for_each_used(first, count, [&](BlockIndex b) {
+    accounts_.drops(b, PageMask::all(), time_);
+    driver_.release(b);
+  });
 }
 
 // What the layout's allocator gave back, the host frees before it goes on. False: it waits.
@@ -398,7 +495,7 @@ bool HostThread::free_released() {
   for (const layout::Released& memory : layout_.released()) {
     pay_for_allocation(managed_free_ns(memory.blocks, memory.bytes));
   }
-  layout_.drop_released([this](BlockIndex b) { release(b); });
+  layout_.drop_released([this](BlockIndex first, std::uint64_t count) { release(first, count); });
   driver_.freed(record_number_);
   return true;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "sim/engine/driver_stack.h"
 #include "sim/engine/ideal_clock.h"
@@ -56,7 +57,7 @@ class HostThread {
   enum class Stage : std::uint8_t { kNone, kTaken, kDue, kIssued };
   // What the host waits for.
   struct Wait {
-    enum class Kind : std::uint8_t { kNone, kDevice, kStream, kEvent, kQueue } kind = Kind::kNone;
+    enum class Kind : std::uint8_t { kNone, kDevice, kStream, kEvent, kQueue, kRoom, kMarks } kind = Kind::kNone;
     std::uint32_t stream = 0;
     std::size_t recording = 0;
   };
@@ -66,13 +67,15 @@ class HostThread {
   void pay_gap();
   void pay_for_allocation(std::uint64_t ns);
   void pay_for_layout(const layout::Layout::Taken& taken);
-  std::uint64_t managed_free_ns(const std::vector<BlockIndex>& blocks, std::uint64_t bytes) const;
+  std::uint64_t managed_free_ns(const layout::BlockList& blocks, std::uint64_t bytes) const;
 
   bool satisfied(const Wait& wait) const;
   bool wait_for(const Wait& wait);
   bool wait_for_device();
   Issue wait_after(const Wait& wait) { return wait_for(wait) ? Issue::kDone : Issue::kWait; }
   bool wait_for_room(std::uint32_t stream) { return wait_for({Wait::Kind::kQueue, stream, 0}); }
+  // Of what takes no place in a launch queue.
+  bool wait_for_any_room() { return wait_for({Wait::Kind::kRoom, 0, 0}); }
 
   bool take_record();
   bool go_on();
@@ -95,14 +98,17 @@ class HostThread {
   void submit(std::uint32_t stream, Operation::Work work);
   Issue launch(std::uint32_t stream, Operation::Work work, std::int64_t ideal_ns);
   Issue launch_copy(trace::Kernel kernel);
+  void take_device_memory(std::int32_t device, std::uint64_t bytes);
   void check_device(std::int32_t device, const char* what) const;
+  void refuse_in_place(trace::ObjectId id, const char* what) const;
   std::optional<std::size_t> recording_of(std::uint64_t event) const;
   std::optional<PeerCopyOperation> peer_copy(const trace::Memcpy& copy) const;
   bool touch(BlockIndex block, unsigned page, bool write);
   bool free(trace::ObjectId id, bool tensor);
   void free_in_place(trace::ObjectId id, bool tensor);
   bool free_released();
-  void release(BlockIndex block);
+  void release(BlockIndex first, std::uint64_t count);
+  std::vector<driver::BlockSpan> advised_spans(const trace::Advise& advise);
 
   Process& process_;
   layout::Layout& layout_;

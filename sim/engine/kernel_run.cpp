@@ -8,14 +8,14 @@
 
 namespace uvmsim::engine {
 
-KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& system, AddressSpace& space,
+KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& system, const AddressSpace& space,
                      gmmu::FaultBuffer& buffer, Counters& counters, Buffers& buffers, std::uint64_t seed)
     : work_(std::move(work)),
       gpu_(gpu),
       system_(system),
       gmmu_(system.gmmu),
       space_(space),
-      pages_stride_(space.processor_count()),
+      me_(gpu_processor(gpu)),
       buffer_(buffer),
       counters_(counters),
       buffers_(buffers),
@@ -32,20 +32,21 @@ KernelRun::~KernelRun() {
 // Begins where something was missing last time.
 bool KernelRun::operand_mapped(SectionRun& section, std::uint32_t index) const {
   const Operand& operand = section.operands[index];
-  const std::size_t count = operand.segments.size();
-  std::size_t& at = section.unmapped[index];
-  for (std::size_t looked = 0; looked < count; ++looked) {
-    if (!segment_mapped(operand, operand.segments[at])) return false;
-    if (++at == count) at = 0;
-  }
-  return true;
+  std::uint64_t& at = section.unmapped[index];
+  const auto mapped = [&](const PageRun& run, std::uint64_t position) {
+    if (run_mapped(run)) return true;
+    at = position;
+    return false;
+  };
+  const std::uint64_t begin = at;
+  return operand.all_runs(begin, operand.pages, mapped) && operand.all_runs(0, begin, mapped);
 }
 
 bool KernelRun::all_mapped() const {
   for (const Section& section : work_.sections) {
     for (const Operand& operand : section.operands) {
-      const auto mapped = [&](const Segment& segment) { return segment_mapped(operand, segment); };
-      if (!std::all_of(operand.segments.begin(), operand.segments.end(), mapped)) return false;
+      const auto mapped = [&](const PageRun& run, std::uint64_t) { return run_mapped(run); };
+      if (!operand.all_runs(0, operand.pages, mapped)) return false;
     }
   }
   return std::none_of(work_.touches.begin(), work_.touches.end(),
@@ -197,12 +198,10 @@ void KernelRun::plan_shares(std::uint32_t index) {
       if (operand->contiguous) {
         share->first_index = operand->first_index + share->begin;
       } else {
-        const Segment* segment = &operand->segments[slice.segment];
-        for (; segment->ordinal + segment->count <= share->begin; ++segment) ++slice.segment;
-        share->first_index =
-            share->end <= segment->ordinal + segment->count
-                ? segment->block.value * kPagesPerBlock + segment->first + (share->begin - segment->ordinal)
-                : Share::kSplit;
+        const Stretch* stretch = &operand->stretches[slice.stretch];
+        for (; stretch->ordinal + stretch->count <= share->begin; ++stretch) ++slice.stretch;
+        const std::uint64_t into = share->begin - stretch->ordinal;
+        share->first_index = share->end <= stretch->ordinal + stretch->count ? stretch->index + into : Share::kSplit;
       }
       ++share;
       ++operand;

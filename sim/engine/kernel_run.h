@@ -16,12 +16,12 @@
 
 #include "sim/common/check.h"
 #include "sim/common/random.h"
-#include "sim/driver/context.h"
 #include "sim/engine/agenda.h"
 #include "sim/engine/even_steps.h"
 #include "sim/engine/kernel_work.h"
 #include "sim/engine/section_run.h"
 #include "sim/engine/sm_queue.h"
+#include "sim/events/counters.h"
 #include "sim/gmmu/fault_buffer.h"
 #include "sim/gmmu/fault_unit.h"
 
@@ -47,7 +47,7 @@ class KernelRun {
   // Where the next unit's slice of an operand begins.
   struct NextSlice {
     EvenSteps begin;
-    std::size_t segment = 0;  // that holds the beginning, or one before
+    std::size_t stretch = 0;  // that holds the beginning, or one before
   };
 
  public:
@@ -63,7 +63,7 @@ class KernelRun {
     std::vector<Set> kept;
   };
 
-  KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& system, AddressSpace& space,
+  KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& system, const AddressSpace& space,
             gmmu::FaultBuffer& buffer, Counters& counters, Buffers& buffers, std::uint64_t seed);
   ~KernelRun();
   KernelRun(const KernelRun&) = delete;
@@ -103,7 +103,7 @@ class KernelRun {
   Nanoseconds own(Nanoseconds time) const { return std::min(time, suspended_at_) - away_; }
   void compute(Nanoseconds until);
   const PageMask& usable(std::uint64_t block, bool write) const {
-    const ProcessorPages& mine = pages_[block * pages_stride_];
+    const ProcessorPages& mine = space_.pages(BlockIndex(block), me_);
     return write ? mine.writable : mine.mapped;
   }
   // Its first page in [first, end) that this GPU may not use so; `end` when there is none.
@@ -133,9 +133,8 @@ class KernelRun {
   std::uint16_t faulting_warps(std::uint32_t warps) const {
     return gmmu_.warps_share_faults ? std::uint16_t{1} : static_cast<std::uint16_t>(std::min(warps, 1024u));
   }
-  // Call before anything looks at pages: the address space may have grown, and pages may have been unmapped.
+  // Call before anything looks at pages: they may have been unmapped.
   void find_pages() {
-    pages_ = space_.block_count() == 0 ? nullptr : &space_.pages(BlockIndex(0), gpu_processor(gpu_));
     const std::uint64_t unmaps = space_.unmap_epoch(gpu_);
     unmapped_ = unmap_epoch_ != unmaps;
     if (viewed_unmaps_ != unmaps) ++view_;
@@ -169,9 +168,6 @@ class KernelRun {
     const unsigned end = unsigned{run.first} + run.count;
     return first_missing(run.block.value, run.write, run.first, end) == end;
   }
-  bool segment_mapped(const Operand& operand, const Segment& segment) const {
-    return run_mapped({segment.block, segment.first, segment.count, operand.write});
-  }
   // An access of the lane passes, or all of its part is taken.
   void pass(std::uint32_t index, Nanoseconds now) {
     Lane& lane = lanes_[index];
@@ -201,9 +197,8 @@ class KernelRun {
   unsigned gpu_;
   const config::SystemConfig& system_;
   const config::GmmuConfig gmmu_;  // a copy, at hand
-  AddressSpace& space_;
-  const ProcessorPages* pages_ = nullptr;  // of this GPU and the first block
-  std::size_t pages_stride_;
+  const AddressSpace& space_;
+  const ProcessorId me_;
   gmmu::FaultBuffer& buffer_;
   Counters& counters_;
   Buffers& buffers_;

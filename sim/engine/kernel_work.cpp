@@ -19,15 +19,14 @@ constexpr std::uint64_t kPlaneThreadBytes = 32, kFreePlaneThreadBytes = 128;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-// Adds pages [first, end) of the object to the operand, in 2 MB pieces.
+// Adds pages [first, end) of the object to the operand.
 void add_pages(Operand& operand, const layout::Placement& placement, std::uint64_t first, std::uint64_t end) {
-  placement.for_each_part(first, end, [&](BlockIndex block, unsigned in_block, unsigned count) {
-    Segment* last = operand.segments.empty() ? nullptr : &operand.segments.back();
-    if (last != nullptr && last->block == block && unsigned{last->first} + last->count == in_block) {
-      last->count = static_cast<std::uint16_t>(last->count + count);
+  placement.for_each_stretch(first, end, [&](std::uint64_t index, std::uint64_t count) {
+    Stretch* last = operand.stretches.empty() ? nullptr : &operand.stretches.back();
+    if (last != nullptr && last->index + last->count == index) {
+      last->count += count;
     } else {
-      operand.segments.push_back(
-          {block, static_cast<std::uint16_t>(in_block), static_cast<std::uint16_t>(count), operand.pages});
+      operand.stretches.push_back({index, count, operand.pages});
     }
     operand.pages += count;
   });
@@ -36,7 +35,7 @@ void add_pages(Operand& operand, const layout::Placement& placement, std::uint64
 // What places the accesses of kernels.
 struct Places {
   const layout::Layout& layout;
-  const AddressSpace& space;
+  const AddressSpace* space;  // null: as if every page held something
   std::uint32_t quantum_bytes;
 };
 
@@ -44,10 +43,11 @@ struct Places {
 // the ones that hold anything. What was never written is not read, so the others are written first, as by a matrix
 // product that sums up in its output. (Measured: without oversubscription all faults are writes.)
 template <class F>
-void for_each_read_first(const layout::Placement& placement, const AddressSpace& space, std::uint64_t first,
+void for_each_read_first(const layout::Placement& placement, const AddressSpace* space, std::uint64_t first,
                          std::uint64_t end, F&& add) {
+  if (space == nullptr) return add(first, end);
   placement.for_each_part(first, end, [&](BlockIndex block, unsigned in_block, unsigned count) {
-    if (PageMask::range(in_block, count).intersects(space.resident_anywhere(block))) add(first, first + count);
+    if (PageMask::range(in_block, count).intersects(space->resident_anywhere(block))) add(first, first + count);
     first += count;
   });
 }
@@ -98,11 +98,8 @@ void add_operands(std::vector<Operand>& operands, const std::vector<trace::Exten
   for (Operand* operand : {&reads, &writes}) {
     if (operand->pages == 0) continue;
     operand->summed = only_sums;
-    const std::vector<Segment>& segments = operand->segments;
-    operand->first_index = segments.front().block.value * kPagesPerBlock + segments.front().first;
-    operand->contiguous = std::all_of(segments.begin(), segments.end(), [&](const Segment& segment) {
-      return segment.block.value * kPagesPerBlock + segment.first == operand->first_index + segment.ordinal;
-    });
+    operand->first_index = operand->stretches.front().index;
+    operand->contiguous = operand->stretches.size() == 1;
     operands.push_back(std::move(*operand));
   }
 }
@@ -394,7 +391,7 @@ std::uint64_t images_shown_by(const trace::Kernel& kernel) {
 }
 
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
-                       const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes,
+                       const AddressSpace* space, const config::SystemConfig& system, std::uint64_t capacity_bytes,
                        std::uint64_t images) {
   const Places places{layout, space, quantum_bytes};
   const config::GpuConfig& gpu = system.gpus[static_cast<std::size_t>(std::max(kernel.device, 0))];

@@ -27,7 +27,14 @@
 
 namespace uvmsim::engine {
 
-// A stretch of contiguous touched pages inside one VA block.
+// Touched pages that follow one another in the simulated address space, over any number of VA blocks.
+struct Stretch {
+  std::uint64_t index = 0;  // of its first page (PageRef::index)
+  std::uint64_t count = 0;
+  std::uint64_t ordinal = 0;  // of its first page in the operand
+};
+
+// What of a stretch lies in one VA block.
 struct Segment {
   BlockIndex block;
   std::uint16_t first = 0, count = 0;
@@ -74,26 +81,24 @@ struct Operand {
   std::uint64_t rows = 0;            // kCross: of one batch
   std::uint64_t pages = 0;
   std::uint64_t bytes = 0;  // touched, in whole quanta of the trace
-  std::vector<Segment> segments;
-  bool contiguous = false;        // its pages follow one another in the simulated address space,
+  std::vector<Stretch> stretches;
+  bool contiguous = false;        // all its pages are one stretch,
   std::uint64_t first_index = 0;  // from this one on (PageRef::index)
 
-  // The longest run of pages from `first` on that lie together in one segment, `end` excluded; first < end <= pages.
+  // The longest run of pages from `first` on that lie together in one block, `end` excluded; first < end <= pages.
   PageRun run(std::uint64_t first, std::uint64_t end) const {
     UVMSIM_CHECK(first < end && end <= pages, "positions {} to {} of {}", first, end, pages);
     if (contiguous) return run_at(first_index + first, end - first);
-    const Segment& segment = segments[segment_of(first)];
-    const std::uint64_t into = first - segment.ordinal;
-    return {segment.block, static_cast<std::uint16_t>(segment.first + into),
-            static_cast<std::uint16_t>(std::min<std::uint64_t>(segment.count - into, end - first)), write};
+    const Stretch& stretch = stretches[stretch_of(first)];
+    const std::uint64_t into = first - stretch.ordinal;
+    return run_at(stretch.index + into, std::min(stretch.count - into, end - first));
   }
   // Where the first of these pages lies (PageRef::index); Share::kSplit if they are not known to follow one another.
   std::uint64_t index_of(const PageRange& pages) const {
     if (contiguous) return first_index + pages.begin;
-    const Segment& segment = segments[segment_of(pages.begin)];
-    const std::uint64_t into = pages.begin - segment.ordinal;
-    if (into + pages.pages() > segment.count) return Share::kSplit;
-    return segment.block.value * kPagesPerBlock + segment.first + into;
+    const Stretch& stretch = stretches[stretch_of(pages.begin)];
+    const std::uint64_t into = pages.begin - stretch.ordinal;
+    return into + pages.pages() > stretch.count ? Share::kSplit : stretch.index + into;
   }
   // The pages [first, end), run by run, ascending.
   template <class F>
@@ -103,6 +108,28 @@ struct Operand {
       f(part);
       first += part.count;
     }
+  }
+  // Whether f(run, position) holds for all runs of the pages [first, end).
+  template <class F>
+  bool all_runs(std::uint64_t first, std::uint64_t end, F&& f) const {
+    if (first >= end) return true;
+    for (std::size_t i = stretch_of(first); first < end; ++i) {
+      const Stretch& stretch = stretches[i];
+      for (const std::uint64_t stop = std::min(end, stretch.ordinal + stretch.count); first < stop;) {
+        const PageRun part = run_at(stretch.index + (first - stretch.ordinal), stop - first);
+        if (!f(part, first)) return false;
+        first += part.count;
+      }
+    }
+    return true;
+  }
+  // All its pages, block by block.
+  template <class F>
+  void for_each_segment(F&& f) const {
+    all_runs(0, pages, [&](const PageRun& run, std::uint64_t ordinal) {
+      f(Segment{run.block, run.first, run.count, ordinal});
+      return true;
+    });
   }
   // Whether f(run) holds for all runs of a share.
   template <class F>
@@ -135,11 +162,10 @@ struct Operand {
     return {BlockIndex(index / kPagesPerBlock), static_cast<std::uint16_t>(page),
             static_cast<std::uint16_t>(std::min<std::uint64_t>(kPagesPerBlock - page, most)), write};
   }
-  std::size_t segment_of(std::uint64_t page) const {
-    auto i = static_cast<std::size_t>(page * segments.size() / pages);
-    while (segments[i].ordinal > page) --i;
-    while (segments[i].ordinal + segments[i].count <= page) ++i;
-    return i;
+  std::size_t stretch_of(std::uint64_t page) const {
+    const auto next = std::upper_bound(stretches.begin(), stretches.end(), page,
+                                       [](std::uint64_t p, const Stretch& stretch) { return p < stretch.ordinal; });
+    return static_cast<std::size_t>(next - stretches.begin()) - 1;
   }
 };
 
@@ -183,12 +209,16 @@ struct KernelWork {
   std::uint64_t threads = 0;
   std::uint64_t chunk = 0;  // touches (or pages per operand) of one thread
 
+  bool touches_anything() const {
+    return !touches.empty() || std::any_of(sections.begin(), sections.end(),
+                                           [](const Section& section) { return !section.operands.empty(); });
+  }
   // Every page the kernel touches, as segments, each operand apart.
   template <class F>
   void for_each_segment(F&& f) const {
     for (const Section& section : sections) {
       for (const Operand& operand : section.operands) {
-        for (const Segment& segment : operand.segments) f(segment, operand.write);
+        operand.for_each_segment([&](const Segment& segment) { f(segment, operand.write); });
       }
     }
   }
@@ -203,11 +233,11 @@ struct KernelWork {
 // Thread blocks that one SM holds at once (CUDA occupancy: threads, blocks, registers, shared memory).
 std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& kernel);
 
-// `space`: what its pages hold when the kernel starts. `capacity_bytes`: the GPU's memory for managed data. `images`:
-// how many an NCHW tensor of the program holds, 0 if unknown. Throws InputError for accesses outside their object
-// or to objects that are not allocated.
+// `space`: what its pages hold when the kernel starts; null: every page holds something. `capacity_bytes`: the GPU's
+// memory for managed data. `images`: how many an NCHW tensor of the program holds, 0 if unknown. Throws InputError for
+// accesses outside their object or to objects that are not allocated.
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
-                       const AddressSpace& space, const config::SystemConfig& system, std::uint64_t capacity_bytes,
+                       const AddressSpace* space, const config::SystemConfig& system, std::uint64_t capacity_bytes,
                        std::uint64_t images);
 
 // How many images the kernel itself shows that its NCHW tensors hold; 0: it does not.

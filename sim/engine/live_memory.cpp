@@ -8,13 +8,24 @@
 
 namespace uvmsim::engine {
 
-void LiveMemory::allocated(trace::ObjectId id, const std::vector<BlockIndex>& blocks, std::uint64_t record) {
+namespace {
+
+template <class F>
+void for_each_block(const layout::BlockList& blocks, F&& f) {
+  blocks.for_each_run([&](const layout::BlockList::Run& run) {
+    for (std::uint64_t i = 0; i < run.count; ++i) f(run.first.value + i);
+  });
+}
+
+}  // namespace
+
+void LiveMemory::allocated(trace::ObjectId id, const layout::BlockList& blocks, std::uint64_t record) {
   if (blocks.empty()) return;
   blocks_of_[id] = blocks;
   coming_.push_back({record, blocks});
 }
 
-void LiveMemory::segment_used(trace::ObjectId id, const std::vector<BlockIndex>& blocks, std::uint64_t record) {
+void LiveMemory::segment_used(trace::ObjectId id, const layout::BlockList& blocks, std::uint64_t record) {
   if (segments_.erase(id) != 0) allocated(id, blocks, record);
 }
 
@@ -28,10 +39,7 @@ void LiveMemory::freed(trace::ObjectId id, std::uint64_t record) {
 
 void LiveMemory::begins(std::uint64_t record) {
   for (; !coming_.empty() && coming_.front().record <= record; coming_.pop_front()) {
-    for (const BlockIndex b : coming_.front().blocks) {
-      if (b.value >= users_.size()) users_.resize(std::max<std::size_t>(b.value + 1, users_.size() * 2));
-      ++users_[b.value];
-    }
+    for_each_block(coming_.front().blocks, [&](std::uint64_t b) { ++users_[b]; });
   }
 }
 
@@ -39,10 +47,10 @@ void LiveMemory::done_before(std::uint64_t record) {
   if (going_.empty() || going_.front().record >= record) return;
   begins(record);  // what goes has come before
   for (; !going_.empty() && going_.front().record < record; going_.pop_front()) {
-    for (const BlockIndex b : going_.front().blocks) {
-      UVMSIM_CHECK(users_[b.value] != 0, "block {} is freed twice", b.value);
-      --users_[b.value];
-    }
+    for_each_block(going_.front().blocks, [&](std::uint64_t b) {
+      UVMSIM_CHECK(users_[b] != 0, "block {} is freed twice", b);
+      --users_[b];
+    });
   }
 }
 

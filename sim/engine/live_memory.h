@@ -10,9 +10,10 @@
 #include <deque>
 #include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
+#include "sim/common/sparse_table.h"
 #include "sim/common/units.h"
+#include "sim/layout/block_list.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::engine {
@@ -20,11 +21,11 @@ namespace uvmsim::engine {
 class LiveMemory {
  public:
   // Of the host, in order of the records.
-  void allocated(trace::ObjectId id, const std::vector<BlockIndex>& blocks, std::uint64_t record);
+  void allocated(trace::ObjectId id, const layout::BlockList& blocks, std::uint64_t record);
   void allocated_segment(trace::ObjectId id) { segments_.insert(id); }
   // A record uses the segment itself, not a tensor in it: from now on it is like any object.
   bool is_segment(trace::ObjectId id) const { return segments_.contains(id); }
-  void segment_used(trace::ObjectId id, const std::vector<BlockIndex>& blocks, std::uint64_t record);
+  void segment_used(trace::ObjectId id, const layout::BlockList& blocks, std::uint64_t record);
   void freed(trace::ObjectId id, std::uint64_t record);
 
   // Work of a record begins, of the GPU or of the host.
@@ -32,18 +33,18 @@ class LiveMemory {
   // All work before the record is done.
   void done_before(std::uint64_t record);
 
-  bool holds_nothing(BlockIndex block) const { return block.value >= users_.size() || users_[block.value] == 0; }
+  bool holds_nothing(BlockIndex block) const { return users_.value(block.value) == 0; }
 
  private:
   struct Claim {
     std::uint64_t record = 0;
-    std::vector<BlockIndex> blocks;
+    layout::BlockList blocks;
   };
 
-  std::unordered_map<trace::ObjectId, std::vector<BlockIndex>> blocks_of_;
+  std::unordered_map<trace::ObjectId, layout::BlockList> blocks_of_;
   std::unordered_set<trace::ObjectId> segments_;
   std::deque<Claim> coming_, going_;
-  std::vector<std::uint32_t> users_;  // by block
+  SparseTable<std::uint32_t, 256> users_;  // by block
 };
 
 }  // namespace uvmsim::engine

@@ -21,17 +21,17 @@
 namespace uvmsim::engine {
 
 struct Machine {
-  // The system must outlive it. Throws InputError as Topology does.
+  // Throws InputError as Topology does.
   explicit Machine(const config::SystemConfig& described)
-      : system(described),
+      : system(config::at_host_speed(described)),
         space(static_cast<unsigned>(described.gpus.size()), {.read_mostly = described.driver.replicate}),
         host(described.host.memory_bytes, described.host.reclaim_bytes),
-        topology(described) {
+        topology(system) {
     ledger.copies_dropped = described.driver.replicate;
     for (const config::LinkConfig& link : described.host_links) remote_lanes.emplace_back(link, described.runtime);
   }
 
-  const config::SystemConfig& system;
+  const config::SystemConfig system;  // at the speed of its host
   EventQueue events;
   AddressSpace space;
   HostMemory host;

@@ -96,7 +96,7 @@ bool MigrationThread::prefetch(driver::Work& work, BlockIndex b, const PageMask&
   begin_change();
   const bool populated = !parts_.context.space.resident_anywhere(b).intersects(pages);
   const config::DriverCosts& costs = parts_.context.costs();
-  work.spend(costs.prefetch_call_block_ns + costs.map_block_ns + costs.map_page_ns * pages.count());
+  work.spend(costs.plan_block_ns + costs.map_block_ns + costs.map_page_ns * pages.count());
   parts_.residency.to_gpu(work, b, gpu_, {.demanded = {}, .prefetched = pages});
   parts_.context.counters.prefetched_pages += pages.count();
   if (parts_.thrashing.interested() && !populated) parts_.thrashing.on_migration(b, pages, gpu_processor(gpu_), now_);
@@ -107,7 +107,7 @@ bool MigrationThread::prefetch(driver::Work& work, BlockIndex b, const PageMask&
 
 bool MigrationThread::evict(driver::Work& work, BlockIndex b, bool drop) {
   if (!evictable(b) || (drop && !inactive(b))) return false;
-  if (b.value < kept_until_.size() && kept_until_[b.value] > now_) return false;
+  if (kept_until_.value(b.value) > now_) return false;
   begin_change();
   parts_.residency.chunks().evict_early(work, gpu_, b, drop);
   return true;
@@ -133,10 +133,8 @@ Nanoseconds MigrationThread::idle_at() const {
 }
 
 void MigrationThread::keep(BlockIndex block, Nanoseconds end) {
-  if (block.value >= kept_until_.size()) {
-    kept_until_.resize(std::max<std::size_t>(block.value + 1, kept_until_.size() * 2));
-  }
-  kept_until_[block.value] = std::max(kept_until_[block.value], end);
+  Nanoseconds& until = kept_until_[block.value];
+  until = std::max(until, end);
 }
 
 std::optional<driver::PlanHooks::Victim> MigrationThread::victim(driver::Work& work) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/common/sparse_table.h"
 #include "sim/driver/residency.h"
 #include "sim/driver/thrashing.h"
 #include "sim/engine/event_queue.h"
@@ -89,7 +90,7 @@ class MigrationThread final : public driver::PlanHooks, private policy::PlanQuer
   Nanoseconds timer_at_{-1};  // the planner asked to be asked then
   std::string label_;
   std::vector<Copy> copies_;             // in flight
-  std::vector<Nanoseconds> kept_until_;  // by block
+  SparseTable<Nanoseconds> kept_until_;  // by block
 };
 
 }  // namespace uvmsim::engine

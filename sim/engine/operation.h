@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
-#include "sim/driver/user_calls.h"
+#include "sim/common/units.h"
+#include "sim/memory/processor.h"
 #include "sim/trace/record.h"
 
 namespace uvmsim::engine {
@@ -27,12 +28,18 @@ struct PeerCopyOperation {
   unsigned from = 0, to = 0;  // GPUs of the machine that a link joins
   std::uint64_t bytes = 0;
 };
+// Bytes of an object. What waits in a stream names them; whoever acts on them asks for their pages then.
+struct ObjectBytes {
+  trace::ObjectId object = trace::kNoObject;
+  std::uint64_t offset = 0, bytes = 0;
+};
 struct PrefetchOperation {
-  std::vector<driver::BlockSpan> spans;
+  ObjectBytes what;
   ProcessorId destination;
+  std::optional<Nanoseconds> done = {};  // the caller's thread has carried it out: when its last copy is done
 };
 struct DiscardOperation {
-  std::vector<driver::BlockSpan> spans;
+  ObjectBytes what;
 };
 struct EventOperation {
   std::size_t recording = 0;  // of the event: the one that the host issued last

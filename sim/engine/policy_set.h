@@ -39,7 +39,7 @@ class PolicySet {
   void enter(std::uint64_t record) const;
   void begin_iteration() { layer_ = 0; }
   void on_kernel(const trace::Kernel& kernel, unsigned gpu, Nanoseconds now);
-  // So many kernels run on the GPU. All routers of the server hear of it that want to.
+  // Notifies the subscribed routers of the server how many kernels run on the GPU.
   void on_running(unsigned gpu, std::uint32_t running) const;
   void add_state(StateDigest& digest) const;
 

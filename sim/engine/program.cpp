@@ -6,6 +6,7 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/config/coherence.h"
 
 namespace uvmsim::engine {
 
@@ -25,7 +26,7 @@ Process::Process(Machine& on, std::uint16_t number_there, const Hosted& hosted)
 
 Program::Program(Machine& machine, std::uint16_t number, const Hosted& hosted)
     : process_(machine, number, hosted),
-      layout_(process_.options.layout, machine.space, number),
+      layout_(process_.options.layout, machine.space, number, config::reaches_system_memory(process_.options.system)),
       accounts_(process_.observer.events, process_.header.quantum_bytes, layout_, machine.space),
       driver_(process_, layout_, accounts_.sink()),
       iterations_(process_, accounts_),
@@ -81,6 +82,7 @@ RunResult Program::finish() {
   result.ideal = host_.ideal().end() + iterations_.left_out_ideal_time();
   result.footprint_bytes = layout_.peak_chunk_bytes();
   result.arena_reached_bytes = layout_.arena_reached_bytes();
+  result.unmanaged_bytes = driver_.device_memory().most_bytes();
   result.records = host_.records();
   if (process_.options.iterations != 0) {
     const auto passes = process_.feed.passes();

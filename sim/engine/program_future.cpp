@@ -2,11 +2,13 @@
 #include "sim/engine/program_future.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <variant>
 #include <vector>
 
 #include "sim/common/error.h"
+#include "sim/config/coherence.h"
 #include "sim/engine/calls.h"
 #include "sim/engine/kernel_work.h"
 #include "sim/engine/record_feed.h"
@@ -26,7 +28,7 @@ class FutureReader {
         capacity_bytes_(capacity_bytes),
         content_bytes_(content_bytes),
         space_(static_cast<unsigned>(options.system.gpus.size())),
-        layout_(options.layout, space_) {}
+        layout_(options.layout, space_, 0, config::reaches_system_memory(options.system)) {}
 
   void add(const trace::Record& record, bool is_segment, std::uint64_t number);
   policy::Future finish() {
@@ -68,14 +70,15 @@ void FutureReader::add_section(const Section& section) {
   uses_.clear();
   const std::uint64_t pages_per_content = content_bytes_ / kBasePageBytes;
   for (const Operand& operand : section.operands) {
-    for (const Segment& segment : operand.segments) {
+    operand.for_each_segment([&](const Segment& segment) {
+      space_.block(segment.block);  // it has state from now on (release)
       const std::uint64_t begin = segment.block.value * kPagesPerBlock + segment.first;
       for (std::uint64_t page = begin; page < begin + segment.count;) {
         const std::uint64_t progress = ((segment.ordinal + page - begin) << 32) / operand.pages;
         uses_.push_back({progress, page / pages_per_content});
         page = (page / pages_per_content + 1) * pages_per_content;
       }
-    }
+    });
   }
   std::stable_sort(uses_.begin(), uses_.end(), [](const Use& a, const Use& b) { return a.progress < b.progress; });
   for (const Use& use : uses_) {
@@ -89,10 +92,11 @@ void FutureReader::add_kernel(const trace::Kernel& kernel) {
   if (kernel.device < 0 || static_cast<std::size_t>(kernel.device) >= options_.system.gpus.size()) return;
   constexpr std::uint64_t kNoImages = 0;  // they make no difference to what is touched
   const KernelWork work =
-      plan_kernel(kernel, header_.quantum_bytes, layout_, space_, options_.system, capacity_bytes_, kNoImages);
+      plan_kernel(kernel, header_.quantum_bytes, layout_, &space_, options_.system, capacity_bytes_, kNoImages);
   future_.add_operation(number_);
   walk_.clear();
   for (const PageRef& page : work.touches) {
+    space_.block(page.block);  // it has state from now on (release)
     walk_.push_back(page.index() * kBasePageBytes / content_bytes_);
     future_.add_use(policy::ContentIndex(walk_.back()));
   }
@@ -102,11 +106,19 @@ void FutureReader::add_kernel(const trace::Kernel& kernel) {
 
 // Its walk, with the objects that it uses in each block.
 void FutureReader::note_kernel(const trace::Kernel& kernel) {
+  const std::set<std::uint64_t> walked(walk_.begin(), walk_.end());
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> objects_in;  // block
   for (const trace::ObjectAccess& access : kernel.accesses) {
-    const auto [number, fresh] = numbers_.try_emplace(access.object, next_number_);
+    const auto [known, fresh] = numbers_.try_emplace(access.object, next_number_);
     if (fresh) ++next_number_;
-    for (const BlockIndex block : layout_.find(access.object).blocks) objects_in[block.value].push_back(number->second);
+    const std::uint64_t number = known->second;
+    const layout::BlockList& blocks = layout_.find(access.object).blocks;
+    blocks.for_each_run([&](const layout::BlockList::Run& run) {
+      const std::uint64_t end = run.first.value + run.count;
+      for (auto used = walked.lower_bound(run.first.value); used != walked.end() && *used < end; ++used) {
+        objects_in[*used].push_back(number);
+      }
+    });
   }
   policy::FutureKernel& noted = kernels_.emplace_back(policy::FutureKernel{Nanoseconds(kernel.duration_ns)});
   for (const std::uint64_t block : walk_) {
@@ -125,9 +137,15 @@ void FutureReader::release() {
 
 void FutureReader::add(const trace::Record& record, bool is_segment, std::uint64_t number) {
   number_ = number;
-  const auto note = [&](BlockIndex block) {
+  const auto note = [&](BlockIndex first, std::uint64_t count) {
     const std::uint64_t contents = kBlockBytes / content_bytes_;
-    for (std::uint64_t i = 0; i < contents; ++i) released_.emplace_back(block.value * contents + i);
+    // The first one in any case: the free has a place in the sequence. Of the others those that something used.
+    released_.emplace_back(first.value * contents);
+    space_.for_each_used(first, count, [&](BlockIndex block) {
+      for (std::uint64_t i = block == first ? 1 : 0; i < contents; ++i) {
+        released_.emplace_back(block.value * contents + i);
+      }
+    });
   };
   const auto drop_released = [&] {
     layout_.drop_released(note);

@@ -13,7 +13,7 @@ void Repetition::before() {
   if (stops_when_settled() && has_settled()) process_.feed.leave_out(process_.feed.repetitions_left());
 }
 
-// Leaves out what recurs. Who wants events gets all iterations, and is told as well that they recur.
+// Leaves out iterations that recur. With an event sink all iterations are replayed, and the recurrence is reported.
 void Repetition::look_for_recurrence() {
   RunResult& result = process_.result;
   Recurrence& recurrence = iterations_.recurrence();

@@ -33,8 +33,8 @@ struct SectionRun : SectionShape {
   Nanoseconds load_time{}, turn_time{};  // of a step's loads, and from their end to the end of the step
   // Inputs and outputs, as indices, that were not found mapped as a whole.
   std::vector<std::uint32_t> watched_inputs, watched_outputs;
-  bool early_stores = false;          // slices: some watched output is written in every step, not only in the last
-  std::vector<std::size_t> unmapped;  // of each operand, a segment that was not mapped at the last look
+  bool early_stores = false;            // slices: some watched output is written in every step, not only in the last
+  std::vector<std::uint64_t> unmapped;  // of each operand, a page that was not mapped at the last look
 };
 
 }  // namespace uvmsim::engine

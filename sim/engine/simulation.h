@@ -77,7 +77,8 @@ struct RunResult {
   Nanoseconds ideal{};                    // the same program with everything resident and no managed memory cost
   std::uint64_t footprint_bytes = 0;      // GPU memory that holds all live managed memory at its peak, under the layout
   std::uint64_t arena_reached_bytes = 0;  // of an arena in it that was taken ahead, what tensors reached; 0: no arena
-  std::uint64_t capacity_bytes = 0;       // managed capacity of the GPU in this run, a multiple of 2 MB
+  std::uint64_t unmanaged_bytes = 0;      // the most that the program held of a GPU beside managed memory, in 2 MB
+  std::uint64_t capacity_bytes = 0;       // of the GPU in this run, a multiple of 2 MB; it includes unmanaged_bytes
   Counters counters;
   std::vector<IterationResult> iterations;
   // Of them the passes of the iteration that was repeated and leaves memory as it found it (repeat_iterations.h); 0:
@@ -86,6 +87,10 @@ struct RunResult {
   // Absent: not seen to recur, or not looked for (several programs, planners).
   std::optional<RecurringIterations> recurring;
   std::uint64_t records = 0;
+  // Kernels that touch managed memory; fewer where iterations were not replayed again. None of some: nobody recorded
+  // what they touch, and their time says nothing about memory.
+  std::uint64_t touching_kernels = 0;
+  bool touches_nothing() const { return counters.kernels != 0 && touching_kernels == 0; }
   TimeScaleResult time_scale;
   // Of a program that shares a GPU: how many of its evictions took memory from each program of the server, in their
   // order. Empty: it shares none.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/common/error.h"
+#include "sim/engine/calls.h"
 #include "sim/trace/attributes.h"
 
 namespace uvmsim::engine {
@@ -12,6 +13,15 @@ namespace {
 
 // CUDA's launch queue: a host that is further ahead blocks in the next launch.
 constexpr std::size_t kQueueDepth = 1024;
+// Of all streams together: what a program of thousands of streams may have under way, and the bytes of its names, which
+// a file holds once however often they come. No program that was recorded comes near.
+constexpr std::size_t kLargestQueued = std::size_t{1} << 17, kLargestQueuedNames = std::size_t{64} << 20;
+
+std::size_t name_bytes(const Operation& operation) {
+  if (const auto* kernel = std::get_if<KernelOperation>(&operation.work)) return kernel->kernel.name.size();
+  if (const auto* mark = std::get_if<MarkOperation>(&operation.work)) return mark->name.size();
+  return 0;
+}
 
 }  // namespace
 
@@ -34,6 +44,8 @@ void Streams::submit(std::uint32_t stream, Operation operation) {
   if (Plans* plans = driver_.plans()) {
     if (auto* kernel = std::get_if<KernelOperation>(&operation.work)) kernel->launch = plans->launched(kernel->kernel);
   }
+  ++queued_;
+  queued_names_ += name_bytes(operation);
   streams_[stream].queue.push_back(std::move(operation));
   schedule(stream);
 }
@@ -44,11 +56,22 @@ std::size_t Streams::new_recording() {
 }
 
 bool Streams::has_room(std::uint32_t stream) const {
-  return stream >= streams_.size() || streams_[stream].queue.size() < kQueueDepth;
+  return has_any_room() && (stream >= streams_.size() || streams_[stream].queue.size() < kQueueDepth);
+}
+
+bool Streams::has_any_room() const {
+  return queued_ == 0 || (queued_ < kLargestQueued && queued_names_ < kLargestQueuedNames);
 }
 
 bool Streams::idle() const {
   return std::all_of(streams_.begin(), streams_.end(), [](const Stream& stream) { return stream.queue.empty(); });
+}
+
+bool Streams::only_marks(std::uint32_t stream) const {
+  if (idle(stream)) return false;
+  const std::deque<Operation>& queue = streams_[stream].queue;
+  return std::all_of(queue.begin(), queue.end(),
+                     [](const Operation& operation) { return std::holds_alternative<MarkOperation>(operation.work); });
 }
 
 bool Streams::at_work() const {
@@ -159,17 +182,23 @@ void Streams::start(std::uint32_t index, const PeerCopyOperation& copy, Nanoseco
 }
 
 void Streams::start(std::uint32_t index, const PrefetchOperation& prefetch, Nanoseconds now) {
+  if (prefetch.done) return ends_at(std::max(*prefetch.done, now), index);
   process_.advance_kernels(now);
   const ProcessorId to = prefetch.destination;
   accounts_.work_starts(WorkKind::kPrefetch, "prefetch", index, to.is_host() ? -1 : static_cast<std::int32_t>(to.gpu()),
                         streams_[index].queue.front().record, now);
-  ends_at(driver_.user_calls().prefetch(prefetch.spans, to, now), index);
+  const std::uint64_t deferred_ns = process_.options.system.costs.prefetch_deferred_ns;
+  const Nanoseconds begin = now + Nanoseconds(static_cast<std::int64_t>(deferred_ns));
+  const auto [object, offset, bytes] = prefetch.what;
+  ends_at(driver_.user_calls().prefetch(spans_of(layout_, object, offset, bytes), to, begin).done, index);
 }
 
 void Streams::start(std::uint32_t index, const DiscardOperation& discard, Nanoseconds now) {
   accounts_.work_starts(WorkKind::kDiscard, "discard", index, -1, streams_[index].queue.front().record, now);
-  for (const driver::BlockSpan& span : discard.spans) accounts_.drops(span.block, span.mask(), now);
-  driver_.user_calls().discard(discard.spans);
+  const auto [object, offset, bytes] = discard.what;
+  const std::vector<driver::BlockSpan> spans = used_spans_of(layout_, process_.machine.space, object, offset, bytes);
+  for (const driver::BlockSpan& span : spans) accounts_.drops(span.block, span.mask(), now);
+  driver_.user_calls().discard(spans);
   process_.machine.ledger.copies_dropped = true;
   ends_at(now, index);
 }
@@ -206,16 +235,18 @@ void Streams::start(std::uint32_t index, const KernelOperation& operation, Nanos
   AddressSpace& space = process_.machine.space;
   if (const std::uint64_t images = images_shown_by(operation.kernel)) images_ = images;
   // The seed is of the recording: every pass of a repeated iteration draws the same.
-  stream.run = std::make_unique<KernelRun>(plan_kernel(operation.kernel, process_.header.quantum_bytes, layout_, space,
+  stream.run = std::make_unique<KernelRun>(plan_kernel(operation.kernel, process_.header.quantum_bytes, layout_, &space,
                                                        options.system, process_.result.capacity_bytes, images_),
                                            gpu, options.system, space, loop.buffer(), process_.counters(),
                                            loop.run_buffers(), options.seed * 0x9e3779b97f4a7c15u + front.recorded);
   KernelRun& run = *stream.run;
+  if (!operation.is_copy && run.work().touches_anything()) ++process_.result.touching_kernels;
   accounts_.kernel_starts(operation.kernel, operation.is_copy, index, front.record, now);
   driver_.kernel_starts(operation, run.work(), front.record, now);
   // What another process takes from the kernel while it runs, it faults on again.
   const bool may_lose_pages = driver_.may_lose_pages(gpu) && run.work().units != 0;
   if (!may_lose_pages && run.all_mapped()) return run_mapped(index, operation, now);
+  stream.in_place_at_start = access_costs_.in_place_at_start(run.work(), gpu);
   if (may_lose_pages) {
     run.start_beside_others(now, operation.duration());
   } else {
@@ -237,9 +268,7 @@ void Streams::run_mapped(std::uint32_t index, const KernelOperation& operation, 
     const auto touch = static_cast<std::int64_t>(process_.costs().touch_ns);
     end = std::max(end, now + Nanoseconds(touch * static_cast<std::int64_t>(work.chunk)));
   }
-  // Touches one by one spend their latency meanwhile.
-  const Nanoseconds remote = access_costs_.remote_time(work, operation.kernel, now);
-  end = work.explicit_touches ? std::max(end, now + remote) : end + remote;
+  end = access_costs_.remote_end(work, operation.kernel, now, end, Nanoseconds{}, nullptr, images_);
   if (Plans* plans = driver_.plans()) plans->keep(work, gpu, end);
   stream.run.reset();
   kernel_ends_at(end, index, suspended_[gpu] == kNever ? kNever : now);
@@ -254,9 +283,10 @@ void Streams::finish_runs() {
     process_.machine.fault_loops[gpu]->detach(*stream.run);
     const KernelWork& work = stream.run->work();
     driver_.note_access_bits(work, gpu);
-    const Nanoseconds done = stream.run->end();
-    const Nanoseconds end =
-        done + access_costs_.translation_stall(work, gpu) + access_costs_.remote_time(work, operation.kernel, done);
+    const Nanoseconds faulted = std::max(Nanoseconds{}, stream.run->end() - stream.started - operation.duration());
+    const Nanoseconds end = access_costs_.remote_end(work, operation.kernel, stream.started,
+                                                     stream.run->end() + access_costs_.translation_stall(work, gpu),
+                                                     faulted, &stream.in_place_at_start, images_);
     const Nanoseconds standing = stream.run->suspended_at();
     stream.run.reset();
     kernel_ends_at(end, index, standing);
@@ -278,6 +308,8 @@ bool Streams::end_operation(std::uint32_t index) {
   } else if (std::holds_alternative<PrefetchOperation>(work) || std::holds_alternative<DiscardOperation>(work)) {
     accounts_.work_ends(index, now, 0);
   }
+  --queued_;
+  queued_names_ -= name_bytes(stream.queue.front());
   stream.queue.pop_front();
   stream.running = false;
   last_completion_ = now;

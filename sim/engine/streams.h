@@ -26,12 +26,16 @@ class Streams {
   std::size_t new_recording();
   bool recording_done(std::size_t recording) const { return recordings_done_[recording]; }
   bool has_room(std::uint32_t stream) const;
+  bool has_any_room() const;
   bool idle(std::uint32_t stream) const { return stream >= streams_.size() || streams_[stream].queue.empty(); }
   bool idle() const;
+  // All that is left of it are marks, which take no time.
+  bool only_marks(std::uint32_t stream) const;
   // The record of the oldest work that is not done, if it is below `limit`; else that.
   std::uint64_t oldest_record(std::uint64_t limit) const;
 
-  // EventKind::kStreamStart, kOperationEnd. False: no work ended, as the GPU computed for another process meanwhile.
+  // EventKind::kStreamStart, kOperationEnd. end_operation() returns false if the event is stale because the GPU was
+  // preempted for another process.
   void start_operation(std::uint32_t stream);
   bool end_operation(std::uint32_t stream);
   // Kernels whose lanes are all done get their end on the clock.
@@ -59,6 +63,7 @@ class Streams {
     bool scheduled = false;
     Nanoseconds free_at{};
     std::unique_ptr<KernelRun> run;
+    InPlaceAtStart in_place_at_start;  // of a kernel that faults, over a coherent link
     Nanoseconds started{};
     bool blocked = false;       // its front operation waits for an event
     Nanoseconds ends = kNever;  // its front operation, if nothing stops it
@@ -90,8 +95,9 @@ class Streams {
   EventQueue& events_;
   AccessCosts access_costs_;
   std::vector<Stream> streams_;
-  std::vector<bool> recordings_done_;   // by number of a recording
-  std::vector<Nanoseconds> suspended_;  // by GPU: since when it computes for others; kNever: it does not
+  std::size_t queued_ = 0, queued_names_ = 0;  // operations in all of them, and the bytes of their names
+  std::vector<bool> recordings_done_;          // by number of a recording
+  std::vector<Nanoseconds> suspended_;         // by GPU: since when it computes for others; kNever: it does not
   std::uint64_t images_;  // of its NCHW tensors, as its header or the last kernel that shows them says; 0: unknown
   Nanoseconds last_completion_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of one run: plain integers that the model increments directly. Each stands here once, with its meaning: the
-// fields, JSON, CSV, SQLite, Python and `uvmsim run --explain-columns` follow. Meanings follow the driver and CUPTI
+// Counters of one run: plain integers that the model increments directly. Each is listed here once, with its meaning:
+// the fields, JSON, CSV, SQLite, Python and `uvmsim run --explain-columns` follow. Meanings follow the driver and CUPTI
 // (uvm_tools.c, CUpti_ActivityUnifiedMemoryCounter). Names end in their unit.
 #pragma once
 
@@ -91,7 +91,7 @@ namespace uvmsim {
   X(ssd_read_busy_ns, "bytes on their way from the SSD") \
   X(ssd_write_busy_ns, "bytes on their way to it")
 
-// Printed with the prefix "gmmu_". A look-up is one per touched page, also where one entry serves many at once.
+// Printed with the prefix "gmmu_". There is one look-up per touched page, even if one entry serves many at once.
 #define UVMSIM_GMMU_COUNTERS(X) \
   X(lookups, "translations, one per touched page") \
   X(l1_hits_4k, "found in an SM's TLB, entries of 4 KiB") \
@@ -116,7 +116,7 @@ struct Counters {
   UVMSIM_COUNTERS(UVMSIM_COUNTER)
   GmmuCounters gmmu;
 
-  // Whatever the cause.
+  // For all causes.
   std::uint64_t htod_bytes() const {
     return htod_fault_bytes + htod_prefetch_bytes + htod_user_bytes + htod_counter_bytes;
   }

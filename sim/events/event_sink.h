@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model tells a timeline, a profile, or a comparison with a real driver's event stream. Times are simulated.
+// The events that the model reports to a timeline, a profile, or a comparison with a real driver's event stream. Times
+// are simulated.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 namespace uvmsim {
 
 enum class TransferCause : std::uint8_t { kUser = 1, kFault = 2, kPrefetch = 3, kEvict = 4, kAccessCounter = 5 };
-// By these tables go, in that order.
+// Tables by cause are in the order of the enum.
 inline constexpr std::size_t kTransferCauses = 5;
 constexpr std::size_t index_of(TransferCause cause) { return static_cast<std::size_t>(cause) - 1; }
 enum class TransferDirection : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
@@ -28,7 +29,7 @@ struct FaultBatchEvent {
   std::int32_t device;
   Nanoseconds start, end;        // first fault's arrival; replay issued
   Nanoseconds service_start;     // the driver fetched the batch
-  std::uint64_t lowest_address;  // of the faulting pages serviced or found stale
+  std::uint64_t lowest_address;  // lowest of the faulting pages serviced or found stale
   std::uint32_t raw_faults, faulting_pages, blocks;
   bool write;  // access of the lowest page
 };
@@ -75,29 +76,29 @@ struct RangeEvent {
   std::string_view name;
   Nanoseconds start, end;
 };
-// The process had a GPU that several share in time slices, whether it computed or not. Before that the GPU changed to
-// it, and computed for nobody.
+// The process had a GPU that several share in time slices, whether it computed or not. Before `start` the GPU switched
+// to it, and computed for no process.
 struct TurnEvent {
   std::int32_t device;
-  Nanoseconds change;  // when that began; `start` where it changed from nobody
+  Nanoseconds change;  // begin of the switch; `start` if the GPU was idle
   Nanoseconds start, end;
 };
 
-// What follows is for accounts of every page: sinks that ask for it with wants_accounts().
+// The following events are for accounts of every page: for sinks with wants_accounts().
 
 // Contiguous simulated addresses.
 struct AddressRun {
   std::uint64_t address, bytes;
 };
-// The program allocated managed memory, or its framework a tensor in it. Host time, which runs ahead of the GPU: memory
-// that the framework hands out again may still be in use by work that was launched before.
+// The program allocated managed memory, or its framework a tensor in it, in host time, which is ahead of the GPU:
+// memory that the framework reuses may still be in use by work launched before.
 struct AllocationEvent {
   std::uint64_t id;  // in the trace
   std::string_view name;
   std::uint64_t bytes;
   bool tensor;
-  bool owns;                         // memory of its own; false: it lies in another allocation
-  std::span<const AddressRun> runs;  // where it lies, in order; empty: a segment whose memory is not used
+  bool owns;                         // false: it is part of another allocation
+  std::span<const AddressRun> runs;  // its memory, in order; empty: a segment whose memory is not used
   std::uint64_t record;              // number in program order, from 1
   Nanoseconds at;
 };
@@ -106,8 +107,8 @@ struct FreeEvent {
   std::uint64_t record;
   Nanoseconds at;
 };
-// A range or iteration mark as the host passes it: whatever has a later record number and an earlier one than the end
-// belongs to it. (RangeEvent tells when the GPU got there.)
+// A range or iteration mark as the host passes it: records with numbers between its begin and its end belong to it.
+// (RangeEvent is the time when the GPU reached it.)
 enum class RangeEdge : std::uint8_t { kPush, kPop, kIterationBegin, kIterationEnd };
 struct HostRangeEvent {
   RangeEdge edge;
@@ -115,13 +116,13 @@ struct HostRangeEvent {
   std::uint64_t index;  // of the iteration
   std::uint64_t record;
 };
-// The GPU passes the mark of an iteration: from where to where the counters of an iteration count.
+// The GPU passes the mark of an iteration: the counters of an iteration are between these marks.
 struct IterationEvent {
   std::uint64_t index;
   bool begin;
   Nanoseconds at;
 };
-// A stream begins with work that touches managed memory. Ends with WorkEndEvent; one at a time per stream.
+// A stream begins work that touches managed memory. Ends with WorkEndEvent; one at a time per stream.
 enum class WorkKind : std::uint8_t { kKernel, kCopy, kPrefetch, kDiscard };  // kCopy: memcpy and memset
 struct WorkTouch {
   std::uint64_t id;  // object or tensor
@@ -135,33 +136,33 @@ struct WorkStartEvent {
   std::int32_t device;  // -1: the host
   std::uint64_t record;
   Nanoseconds start;
-  std::span<const WorkTouch> touches;  // of kernels and copies: what they will touch, operand by operand
+  std::span<const WorkTouch> touches;  // for kernels and copies: their touches, operand by operand
 };
 struct WorkEndEvent {
   std::uint32_t stream;
   Nanoseconds end;
   Nanoseconds compute;  // with everything resident
 };
-// Who causes the transfers, evictions and changes of residency from here on.
+// The cause of the following transfers, evictions and changes of residency.
 enum class Actor : std::uint8_t { kHost, kFaultService, kStream };
 struct ActorEvent {
   Actor actor;
-  std::int32_t device;   // of kFaultService
-  std::uint32_t stream;  // of kStream
+  std::int32_t device;   // for kFaultService
+  std::uint32_t stream;  // for kStream
 };
-// A run of pages that the fault service is about to serve; comes before what it causes and before the batch's
-// FaultBatchEvent. Over a run they add up to the counter faulting_pages.
+// A run of pages that the fault service is about to serve; precedes its effects and the batch's FaultBatchEvent. Over a
+// run these pages add up to the counter faulting_pages.
 struct FaultedPagesEvent {
   std::int32_t device;
   Nanoseconds at;
   std::uint64_t address, bytes;
   bool write;
 };
-// Pages came to a GPU or left it.
+// The reason why pages came to a GPU or left it.
 enum class ResidencyChange : std::uint8_t {
   kPopulated,  // with zeros, resident nowhere before
   kLoaded,     // copied
-  kReloaded,   // copied, after an eviction took them away
+  kReloaded,   // copied back after an eviction
   kEvicted,
   kMoved,    // to another processor
   kDropped,  // freed or discarded

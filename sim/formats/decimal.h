@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people type them, read exactly: digits and a point, without sign, blanks and exponent.
+// Parses numbers as people type them, exactly: digits and a point, without sign, blanks and exponent.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace uvmsim {
 
-// "12"; nothing for what is not digits alone, and for more than 64 bits hold.
+// Parses "12"; returns nothing for other characters than digits, and for more than 64 bits.
 inline std::optional<std::uint64_t> parse_digits(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -19,7 +19,8 @@ inline std::optional<std::uint64_t> parse_digits(std::string_view text) {
   return value;
 }
 
-// "1.25" in units of 10^-places: 1250 of 3 places. Nothing for more places, for what is no number, and beyond `most`.
+// Parses "1.25" in units of 10^-places: 1250 with 3 places. Returns nothing for more places, for other text, and for
+// values above `most`.
 inline std::optional<std::uint64_t> parse_decimal(std::string_view text, std::size_t places, std::uint64_t most) {
   const std::size_t point = std::min(text.find('.'), text.size());
   const std::string_view fraction = text.substr(std::min(point + 1, text.size()));

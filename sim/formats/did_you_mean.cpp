@@ -11,11 +11,11 @@
 namespace uvmsim {
 namespace {
 
-// Longer input is no typing error, and the distance is quadratic.
+// Longer input is not a typing error, and the distance is quadratic.
 constexpr std::size_t kLongestCompared = 64;
 constexpr std::size_t kShortestPart = 3;
 
-// Optimal string alignment distance.
+// Returns the optimal string alignment distance.
 std::size_t edits_between(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> edits(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -48,7 +48,7 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
 std::string_view nearest_name(std::string_view typed, const std::vector<std::string_view>& names) {
   if (typed.size() > kLongestCompared) return {};
   std::string_view nearest;
-  std::size_t fewest = std::max<std::size_t>(2, typed.size() / 2);  // further away is another word
+  std::size_t fewest = std::max<std::size_t>(2, typed.size() / 2);  // a larger distance means another word
   std::size_t longest = 0;
   for (const std::string_view name : names) {
     const std::size_t edits = is_part(typed, name) ? 1 : edits_between(typed, name);

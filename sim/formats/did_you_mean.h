@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Did you mean": the closest of a set of names to what somebody typed.
+// "Did you mean": finds the name that is closest to a mistyped one.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace uvmsim {
 
-// The name with the fewest single-character edits to `typed` (a swap of neighbours counts once, and so does a part of
-// a name); of equals the one with the longer common beginning, then the first. Empty when none is near enough.
+// Returns the name with the fewest single-character edits to `typed` (swapping neighbours counts once, and so does a
+// part of a name); of equals the one with the longer common beginning, then the first. Empty when none is near enough.
 std::string_view nearest_name(std::string_view typed, const std::vector<std::string_view>& names);
 
-// " (did you mean 'threshold'?)", or "".
+// Returns " (did you mean 'threshold'?)", or "".
 std::string did_you_mean_text(std::string_view nearest);
 
 template <class Names>
@@ -20,7 +20,7 @@ std::string did_you_mean(std::string_view typed, const Names& names) {
   return did_you_mean_text(nearest_name(typed, {names.begin(), names.end()}));
 }
 
-// The end of a message about a word that is none of `names`: " (did you mean 'x'?); allowed: w, x, y".
+// Returns the end of a message about a word that is not one of `names`: " (did you mean 'x'?); allowed: w, x, y".
 std::string allowed_hint(std::string_view typed, const std::vector<std::string_view>& names);
 
 template <class Names>

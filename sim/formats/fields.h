@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One field of CSV; characters of XML and HTML; the fields of a text.
+// Formats one field of CSV and characters of XML and HTML; splits a text into fields.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,18 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/plain_text.h"
+
 namespace uvmsim {
 
-// Quoted where it holds a comma, a quote or a line end.
-inline std::string csv_field(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
+// Makes plain text, quoted if it holds a comma or a quote. A text that a spreadsheet would run as a formula gets an
+// apostrophe in front.
+inline std::string csv_field(std::string_view given) {
+  std::string field = plain_text(given);
+  const bool is_sign = field.starts_with('+') || field.starts_with('-');
+  const bool is_number = is_sign && field.size() > 1 && field.find_first_not_of("0123456789.", 1) == std::string::npos;
+  if (field.starts_with('=') || field.starts_with('@') || (is_sign && !is_number)) field.insert(0, 1, '\'');
+  if (field.find_first_of(",\"") == std::string::npos) return field;
   std::string text = "\"";
   for (const char c : field) {
     if (c == '"') text += '"';
@@ -36,7 +43,7 @@ inline std::string in_markup(std::string_view text) {
   return out;
 }
 
-// Each ends at a separator or with the text: none after the last separator, none of an empty text.
+// Each field ends at a separator or at the end of the text; an empty last field is dropped.
 inline std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> fields;
   std::istringstream stream(text);

@@ -46,11 +46,10 @@ std::string without_exception_id(const std::string& message) {
   return end == std::string::npos ? message : message.substr(end + 2);
 }
 
-// Builds the tree from the parser's events; a plain parse would silently keep one of the values of a key that an object
-// has twice.
+// Builds the tree from the parser's events; a plain parse would silently keep one of the values of a repeated key.
 class StrictTree {
  public:
-  // Of a file, or (null) of a line, which has bounds of its own.
+  // `file` is null for a line, which has limits of its own.
   explicit StrictTree(const std::string* file) : file_(file) {}
 
   bool null() { return add(nullptr); }
@@ -99,11 +98,11 @@ class StrictTree {
     if (file_ == nullptr && open_.size() == kMaxJsonLineDepth) {
       throw_input_error("JSON nested deeper than {} levels", kMaxJsonLineDepth);
     }
-    // The pointer stays valid while the value is open: siblings are only added after it is closed.
+    // The pointer is valid while the value is open: siblings are only added after it is closed.
     open_.push_back(&place(kind));
     ordered_json& opened = *open_.back();
     if (auto* items = opened.get_ptr<ordered_json::array_t*>()) items->reserve(kUsualItems);
-    // Where a list of members grows their values are copied; those of a line's own object are long.
+    // A growing list of members copies their values; those of a line's own object are long.
     if (open_.size() == 1 && opened.is_object()) members(opened).reserve(kUsualMembers);
     return true;
   }

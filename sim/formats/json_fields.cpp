@@ -88,7 +88,7 @@ std::vector<std::string_view> JsonFields::unasked() const {
   return others;
 }
 
-// A key that looks like the missing one and was not asked for.
+// Suggests an unread key that resembles the missing one.
 std::string JsonFields::misspelt_hint(std::string_view key) const {
   const std::string_view nearest = nearest_name(key, unasked());
   return nearest.empty() ? "" : fmt::format("; is '{}' meant to be it?", printable(nearest));
@@ -102,7 +102,7 @@ const JsonFields::Json& JsonFields::require(std::string_view key) {
 
 namespace {
 
-// Names the value only when it is wrong.
+// Builds the message only when the value is wrong.
 std::uint64_t checked_integer(const ordered_json& value, const JsonFields& fields, std::string_view key,
                               std::uint64_t max) {
   const auto* number = value.get_ptr<const ordered_json::number_unsigned_t*>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of JSON lines, read strictly: whatever is not as asked for throws InputError (without the place; the caller
-// adds it) that names the value and says what is allowed.
+// Reads values of JSON lines strictly: an unexpected value throws InputError (without the place; the caller adds it)
+// that names the value and the allowed ones.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace uvmsim {
 
-// What a value is, for messages: "text", "a list".
+// Names the kind of a value for messages: "text", "a list".
 std::string_view json_line_kind(const nlohmann::ordered_json& value);
 
-// `value` as an integer of [0, max]; `what` names it in messages.
+// Returns `value` as an integer of [0, max]; `what` names it in messages.
 std::uint64_t json_integer(const nlohmann::ordered_json& value, std::string_view what, std::uint64_t max = UINT64_MAX);
 std::int64_t json_signed_integer(const nlohmann::ordered_json& value, std::string_view what, std::int64_t min,
                                  std::int64_t max);
 const std::string& json_text(const nlohmann::ordered_json& value, std::string_view what);
-// `value` as an array; of exactly `size` items when size is not 0.
+// Returns `value` as an array; of exactly `size` items if size is not 0.
 const std::vector<nlohmann::ordered_json>& json_array(const nlohmann::ordered_json& value, std::string_view what,
                                                       std::size_t size = 0);
 
-// The members of one JSON object, read by key. Every key must be asked for: finish() refuses the others.
+// The members of one JSON object, read by key. Every key must be read: finish() refuses the others.
 class JsonFields {
  public:
   using Json = nlohmann::ordered_json;
@@ -41,9 +41,9 @@ class JsonFields {
   bool boolean(std::string_view key, bool otherwise);
   std::string text(std::string_view key);  // empty when absent
 
-  // Keys that were not asked for, in the order of the object.
+  // Returns the keys that were not read, in the order of the object.
   std::vector<std::string_view> unasked() const;
-  // Throws InputError naming the first of them, and the allowed ones.
+  // Throws InputError naming the first unread key, and the allowed ones.
   void finish() const;
 
   const std::string& context() const { return context_; }

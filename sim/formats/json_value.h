@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value of a JSON file and where it stands there, read strictly: whatever is not as asked for throws InputError, one
-// line with file, JSON pointer and what is allowed: "FILE: /tables/rows/0: "six" is not allowed; allowed: 1 to 4096".
+// A value of a JSON file with its place, read strictly: an unexpected value throws InputError, one line with file, JSON
+// pointer and allowed values: "FILE: /tables/rows/0: "six" is not allowed; allowed: 1 to 4096".
 #pragma once
 
 #include <fmt/format.h>
@@ -23,22 +23,23 @@ class JsonValue {
  public:
   using Json = nlohmann::ordered_json;
 
-  // `json` must outlive this value and all that come from it. `origin` starts messages: the file, as the user named it.
+  // `json` must outlive this value and all values derived from it. `origin` starts messages: the file, as the user
+  // named it.
   JsonValue(const Json& json, std::string origin, std::string pointer = "")
       : json_(&json), origin_(std::move(origin)), pointer_(std::move(pointer)) {}
 
   const Json& json() const { return *json_; }
   const std::string& origin() const { return origin_; }
   const std::string& pointer() const { return pointer_; }
-  // What paths in the file are relative to.
+  // The folder that paths in the file are relative to.
   std::filesystem::path folder() const { return std::filesystem::path(origin_).parent_path(); }
-  // "FILE: /tables/rows", of the whole "FILE: /"; with a key that of a member, there or not.
+  // Returns "FILE: /tables/rows", and "FILE: /" for the whole; with a key the place of a member, present or not.
   std::string where() const;
   std::string where(std::string_view key) const;
 
-  // "WHERE: VALUE is not allowed; allowed: ..."
+  // Throws "WHERE: VALUE is not allowed; allowed: ...".
   [[noreturn]] void refuse(std::string_view allowed) const;
-  // "WHERE: ..."
+  // Throws "WHERE: ...".
   template <class... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
     throw_input_error("{}: {}", where(), fmt::format(format, std::forward<Args>(args)...));
@@ -46,26 +47,26 @@ class JsonValue {
 
   // Objects.
   void check_object() const;
-  // An object with no keys but these.
+  // Refuses an object with other keys than these.
   void check_keys(const std::vector<std::string>& allowed) const;
   bool has(std::string_view key) const { return json_->is_object() && json_->contains(key); }
   std::optional<JsonValue> find(std::string_view key) const;  // nothing when absent
   JsonValue at(std::string_view key) const;                   // refuses an object without it
   std::vector<std::pair<std::string, JsonValue>> members() const;
 
-  // A list; not empty, unless `least` is 0. `allowed` describes it for messages.
+  // Returns the items of a list, which must not be empty unless `least` is 0. `allowed` describes it in messages.
   std::vector<JsonValue> items(std::string_view allowed, std::size_t least = 1, std::size_t most = SIZE_MAX) const;
-  // The elements of a list, or the value itself where it is none.
+  // Returns the elements of a list, or the value itself if it is not a list.
   std::vector<JsonValue> one_or_items() const;
 
   bool boolean() const;
   std::uint64_t integer(std::uint64_t least = 0, std::uint64_t most = UINT64_MAX) const;
-  // A number with up to three decimals, in thousandths.
+  // Returns a number with up to three decimals in thousandths.
   std::uint32_t thousandths(std::uint32_t most) const;
   std::string text() const;
   std::string filled_text(std::string_view allowed) const;  // not empty
   std::string line() const;                                 // no control characters; may be empty
-  // Its place among `words`.
+  // Returns its index among `words`.
   std::size_t word(const std::vector<std::string>& words) const;
 
  private:

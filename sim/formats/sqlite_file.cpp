@@ -12,7 +12,7 @@
 namespace uvmsim {
 namespace {
 
-// SqliteReaders in memory fail by our own mistakes or for lack of memory.
+// A database in memory fails only through a bug or for lack of memory.
 void check(sqlite3* database, int code, int wanted = SQLITE_OK) {
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
   if (code == SQLITE_CONSTRAINT) throw SameKeyTwice(sqlite3_errmsg(database));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An SQLite database that appears under its name whole, or not at all: built in memory, written through AtomicFile. The
-// same statements give the same bytes.
+// An SQLite database that appears under its name either complete or not at all: it is built in memory and written
+// through AtomicFile. The same statements give the same bytes.
 #pragma once
 
 #include <concepts>
@@ -27,7 +27,7 @@ struct FinalizeStatement {
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
-// A row whose key is in the table already. Where keys come from files, that is a mistake of the file.
+// A row whose key is already in the table. If keys come from a file, the file is wrong.
 class SameKeyTwice : public InputError {
  public:
   using InputError::InputError;
@@ -39,13 +39,13 @@ class SqliteFile {
   explicit SqliteFile(const std::string& path, OutputRules rules = {});
   ~SqliteFile();
 
-  // Statements without results; several may follow one another.
+  // Executes statements without results, one or several.
   void execute(const std::string& sql);
-  // Puts the file in place. Nothing may follow.
+  // Writes and renames the file. Must be the last call.
   void commit();
 
-  // `INSERT INTO <table> VALUES (?, ...)` with a value for each column, in order: row(), or one add() per column, then
-  // end().
+  // Executes `INSERT INTO <table> VALUES (?, ...)` with a value for each column, in order: row(), or one add() per
+  // column, then end().
   class Rows {
    public:
     Rows(SqliteFile& file, const std::string& table, int columns);

@@ -4,7 +4,11 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "sim/common/error.h"
 #include "sim/common/file_roles.h"
@@ -16,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLongestText = std::size_t{1} << 16;
 
-// SQL knows identifiers in double quotes; ours hold none.
+// SQL allows identifiers in double quotes; these contain none.
 std::string sql_name(std::string_view name) { return '"' + std::string(name) + '"'; }
 
 Statement prepare(sqlite3* database, const std::string& sql) {
@@ -25,7 +29,7 @@ Statement prepare(sqlite3* database, const std::string& sql) {
   return code == SQLITE_OK ? Statement(statement) : Statement();
 }
 
-// The texts of one column of all rows; false when they cannot be read.
+// Reads the texts of one column of all rows; returns false when they cannot be read.
 bool append_names(sqlite3_stmt* statement, int column, std::vector<std::string>& names) {
   int step = SQLITE_ERROR;
   while (statement != nullptr && (step = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -35,13 +39,39 @@ bool append_names(sqlite3_stmt* statement, int column, std::vector<std::string>&
   return step == SQLITE_DONE;
 }
 
+// With an immutable URI SQLite writes and locks nothing, not even beside the file.
+std::string immutable_uri(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(path).string()) {
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("/._-").find(c) != std::string_view::npos;
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  }
+  return uri + "?immutable=1";
+}
+
+bool begins_with(const std::string& path, std::string_view magic) {
+  std::string start(magic.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start.data(), static_cast<std::streamsize>(start.size())) && start == magic;
+}
+
+// Refuses a file with unapplied changes beside it, which would be ignored. A journal without changes begins with zeros.
+void refuse_unfinished(const std::string& path) {
+  constexpr std::string_view kJournal("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
+  std::error_code ignored;
+  const std::uintmax_t log = std::filesystem::file_size(path + "-wal", ignored);
+  if ((!ignored && log != 0) || begins_with(path + "-journal", kJournal)) {
+    throw_input_error("{}: another program is writing it, or was stopped while it did; allowed: a closed database",
+                      path);
+  }
+}
+
 }  // namespace
 
 bool is_database(const std::string& path) {
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  std::string start(kMagic.size(), '\0');
-  std::ifstream file(path, std::ios::binary);
-  return file.read(start.data(), static_cast<std::streamsize>(start.size())) && start == kMagic;
+  return begins_with(path, kMagic);
 }
 
 SqliteReader::SqliteReader(const std::string& path, int longest_value_bytes) : path_(path) {
@@ -49,15 +79,17 @@ SqliteReader::SqliteReader(const std::string& path, int longest_value_bytes) : p
   if (!is_database(path)) {
     throw_input_error("{}: cannot be read as an SQLite database; make one with `nsys export --type sqlite`", path);
   }
+  refuse_unfinished(path);
   sqlite3* database = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_PRIVATECACHE, nullptr);
+  const int code = sqlite3_open_v2(immutable_uri(path).c_str(), &database,
+                                   SQLITE_OPEN_READONLY | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_URI, nullptr);
   database_.reset(database);
   if (code != SQLITE_OK) throw_input_error("{}: cannot be opened: {}", path, sqlite3_errstr(code));
   sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_limit(database, SQLITE_LIMIT_LENGTH, longest_value_bytes);
   sqlite3_limit(database, SQLITE_LIMIT_COLUMN, 200);
-  // Plain tables have a page of their own, virtual ones have none.
+  // Plain tables have a root page, virtual ones have none.
   const Statement statement = prepare(database, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0");
   if (!append_names(statement.get(), 0, tables_)) fail("sqlite_master");
 }
@@ -77,10 +109,17 @@ bool SqliteReader::has_column(std::string_view table, std::string_view column) c
   return std::ranges::find(columns, column) != columns.end();
 }
 
+std::uint64_t SqliteReader::rows(std::string_view table) const {
+  if (!has_table(table)) return 0;
+  const Statement statement = prepare(database_.get(), "SELECT COUNT(*) FROM " + sql_name(table));
+  if (!statement || sqlite3_step(statement.get()) != SQLITE_ROW) fail(table);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(sqlite3_column_int64(statement.get(), 0), 0));
+}
+
 std::vector<std::string> SqliteReader::columns_of(std::string_view table) const {
   std::vector<std::string> columns;
   if (!has_table(table)) return columns;
-  // table_info lists stored columns only, not generated ones.
+  // table_info lists only stored columns, not generated ones.
   const Statement statement = prepare(database_.get(), "PRAGMA table_info(" + sql_name(table) + ")");
   if (!append_names(statement.get(), 1, columns)) fail(table);
   return columns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An SQLite file whose tables and columns may be missing and whose values may be anything: reads integers and texts by
-// column name, or refuses in one line. Only plain tables are read, never views or virtual tables, whose content is a
-// program of the file's author.
+// Reads integers and texts by column name from an SQLite file whose tables and columns may be missing and whose values
+// may be anything, and refuses bad ones in one line. Only plain tables are read, never views or virtual tables, whose
+// content is a program of the file's author.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace uvmsim {
 
-// A file that begins like one of SQLite.
+// Returns whether a file begins like an SQLite database.
 bool is_database(const std::string& path);
 
 class SqliteReader {
  public:
-  // One row of a query; columns by their place in the list that asked for them.
+  // One row of a query; columns are indexed by their position in the list passed to each().
   class Row {
    public:
     bool has(std::size_t column) const;  // the table has it and it is not NULL
-    // Integers (or texts) from `least` to `most`; `fallback` where the table has none. Throws InputError naming table,
-    // row and column.
+    // Return integers (or texts) from `least` to `most`; `fallback` if the table has no such column. Throw InputError
+    // naming table, row and column.
     std::int64_t integer(std::size_t column, std::int64_t least, std::int64_t most, std::int64_t fallback) const;
     std::int64_t required(std::size_t column, std::int64_t least, std::int64_t most) const;
     std::string text(std::size_t column) const;        // empty where the table has none; at most 64 KB
-    std::string whole_text(std::size_t column) const;  // the same, however long
+    std::string whole_text(std::size_t column) const;  // the same with any length
 
    private:
     friend class SqliteReader;
@@ -40,7 +40,7 @@ class SqliteReader {
     sqlite3_stmt* statement_ = nullptr;
   };
 
-  // Throws InputError when the file cannot be opened or is no SQLite database. A longer value is damage.
+  // Throws InputError when the file cannot be opened or is not an SQLite database. A longer value counts as damage.
   explicit SqliteReader(const std::string& path, int longest_value_bytes = 1 << 20);
   ~SqliteReader();
   SqliteReader(const SqliteReader&) = delete;
@@ -48,9 +48,11 @@ class SqliteReader {
 
   bool has_table(std::string_view table) const;
   bool has_column(std::string_view table, std::string_view column) const;
+  const std::vector<std::string>& tables() const { return tables_; }
+  std::uint64_t rows(std::string_view table) const;  // 0 without such a table
 
-  // Calls `take` for every row, in the order of the file. Does nothing when there is no such table. Throws InputError
-  // for damage, and for a `required` column that the table does not have (those before `first_optional`).
+  // Calls `take` for every row, in the order of the file, if the table exists. Throws InputError for damage, and for a
+  // required column (one before `first_optional`) that the table does not have.
   void each(std::string_view table, const std::vector<std::string>& columns, std::size_t first_optional,
             const std::function<void(const Row&)>& take) const;
 

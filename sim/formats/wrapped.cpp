@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
+
+#include "sim/common/plain_text.h"
 
 namespace uvmsim {
 namespace {
 
 std::size_t columns_to_fill = kLineWidth;
 
-// UTF-8: bytes that begin a character.
+// Counts the UTF-8 bytes that begin a character.
 std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -40,7 +43,7 @@ std::string wrapped_line(std::string_view line, std::size_t hang) {
   while (columns_of(line) > whole - (out.empty() ? 0 : hang)) {
     const std::size_t width = whole - (out.empty() ? 0 : hang);
     std::size_t cut = line.rfind(' ', width);
-    // Not within what the hanging lines are indented by.
+    // The break must not be within the indentation of the hanging lines.
     const bool found = cut != std::string_view::npos && !(out.empty() && cut <= hang);
     const std::size_t comma = found ? std::string_view::npos : line.rfind(',', width - 1);
     const bool at_comma = comma != std::string_view::npos && comma > hang;
@@ -66,8 +69,12 @@ std::string wrapped_text(std::string_view text) {
 }
 
 std::string TextTable::text(bool first_column_left, std::string_view indent) const {
+  std::vector<std::vector<std::string>> rows = rows_;
+  for (std::vector<std::string>& row : rows) {
+    for (std::string& cell : row) cell = plain_text(cell);
+  }
   std::vector<std::size_t> widths(rows_.front().size());
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     for (std::size_t column = 0; column < row.size(); ++column) {
       widths[column] = std::max(widths[column], row[column].size());
     }
@@ -80,7 +87,7 @@ std::string TextTable::text(bool first_column_left, std::string_view indent) con
       width += 2 + widths[end];
     }
     if (begin > 1) out += "\n";
-    for (const auto& row : rows_) {
+    for (const auto& row : rows) {
       std::string line = first_column_left ? fmt::format("{}{:<{}}", indent, row.front(), widths.front())
                                            : fmt::format("{}{:>{}}", indent, row.front(), widths.front());
       for (std::size_t column = begin; column < end; ++column) {

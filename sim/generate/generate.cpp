@@ -167,7 +167,7 @@ void SyntheticProgram::make_step(std::uint64_t repeat, std::uint64_t index, Reco
   const std::uint64_t bytes = touched_bytes(kernel);
   if (options_.grid != 0 && kernel.phases.empty()) kernel.grid.x = options_.grid;
   if (kernel.grid.x == 0) {
-    // 16 bytes per thread, as a float4 copy
+    // 16 bytes per thread, as in a float4 copy.
     const std::uint64_t per_block = std::uint64_t{16} * kernel.block.x;
     const std::uint64_t blocks = (bytes + per_block - 1) / per_block;
     kernel.grid.x = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, INT32_MAX));

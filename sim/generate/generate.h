@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthetic programs whose behaviour has a known answer. Each is a pull source of records that never holds the trace.
+// Synthetic programs with known results. Each is a pull source of records that never holds the whole trace.
 //
 // Every program allocates its objects (2 MB aligned, one after the other), writes them from the host unless told not
-// to, runs `repeats` iterations of `kernels` kernels each (pipeline: twice as many of every stage, and what joins them;
-// a device synchronisation at the end of each iteration), and frees its objects. Accesses count in pages of 4096 bytes.
-// The same options give the same records everywhere.
+// to, runs `repeats` iterations of `kernels` kernels each (pipeline: twice as many for every stage, and the copies
+// between them; a device synchronisation at the end of each iteration), and frees its objects. Accesses count in pages
+// of 4096 bytes. The same options give the same records on every machine.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,13 @@
 namespace uvmsim::trace {
 
 struct GeneratorOptions {
-  std::string pattern = "sequential";             // one of generator_patterns()
-  std::uint64_t bytes = std::uint64_t{64} << 20;  // of all objects together; rounded down to what the pattern can use
+  std::string pattern = "sequential";  // one of generator_patterns()
+  // Total of all objects; rounded down to a size that the pattern can use.
+  std::uint64_t bytes = std::uint64_t{64} << 20;
   std::uint64_t repeats = 1;
   std::uint64_t kernels = 1;           // per repeat
-  std::uint32_t gpus = 4;              // pipeline: stages, one on each
-  std::uint32_t write_percent = 0;     // share of the touched pages that is written; the rest is read
+  std::uint32_t gpus = 4;              // pipeline: stages, one per GPU
+  std::uint32_t write_percent = 0;     // share of the touched pages that are written; the rest are read
   std::uint64_t seed = 1;              // of random, zipf and pointer_chase
   std::uint64_t stride_bytes = 65536;  // strided, pointer_chase: distance of touched pages; multiple of 4096
   std::uint64_t touches = 4096;        // random, zipf: draws per kernel
@@ -37,7 +38,7 @@ struct GeneratorOptions {
   std::int64_t duration_ns = 0;        // of every kernel; 0 = 2 us + 1 ns per 1000 bytes touched (600 ns per touch
                                        // of pointer_chase)
   std::int64_t host_gap_ns = 0;        // before every kernel
-  std::uint32_t grid = 0;              // thread blocks; 0 = the pattern's own
+  std::uint32_t grid = 0;              // thread blocks; 0 = the pattern's default
   std::uint32_t block = 256;           // threads per block
   bool host_data = true;               // the host writes every object before the first kernel
 };
@@ -57,28 +58,28 @@ class SyntheticProgram {
   virtual ~SyntheticProgram() = default;
 
   const Header& header() const { return header_; }
-  bool next(Record& record);  // false at the end
+  bool next(Record& record);  // returns false at the end
 
   static constexpr std::uint64_t kPageBytes = 4096;
 
  protected:
   explicit SyntheticProgram(const GeneratorOptions& options);
 
-  // For the constructors of the patterns. Object i gets id i + 1.
+  // For constructors of patterns. Object i gets id i + 1.
   void add_object(std::uint64_t bytes) { objects_.push_back({bytes}); }
-  // Plain memory of a device; the host does not touch it.
+  // Adds device memory, which the host does not touch.
   void add_buffer(std::uint64_t bytes, std::uint64_t device) {
     objects_.push_back({bytes, static_cast<std::int32_t>(device)});
   }
 
-  // Fills a kernel of default values but for its launch shape; `index` counts within the repeat. accesses() below
-  // helps. A duration of 0 is replaced by the default.
+  // Fills in a kernel whose values are defaults except for its launch shape; `index` counts within the repeat.
+  // accesses() below helps. A duration of 0 is replaced by the default.
   virtual void fill(std::uint64_t repeat, std::uint64_t index, Kernel& kernel) = 0;
-  // Records of a repeat; each is a kernel, if the pattern does not say otherwise.
+  // The number of records of a repeat; each is a kernel unless the pattern overrides make_step().
   virtual std::uint64_t steps() const { return options_.kernels; }
   virtual void make_step(std::uint64_t repeat, std::uint64_t index, Record& record);
 
-  // Pages [first, first + count) of object i, the leading write_percent of them written, appended to the kernel.
+  // Appends pages [first, first + count) of object i to the kernel; the leading write_percent of them are written.
   void add_access(Kernel& kernel, std::size_t object, std::uint64_t first, std::uint64_t count) const;
   std::uint64_t object_pages(std::size_t object) const { return objects_[object].bytes / kPageBytes; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns whose thread blocks come back to pages: they have phases. What each touches stands at the end.
+// Patterns whose thread blocks return to pages, so that they have phases. The accesses of each are described at the
+// end.
 #include <algorithm>
 
 #include "sim/common/error.h"
@@ -43,7 +44,7 @@ class TiledMatmul final : public SyntheticProgram {
 
  private:
   void fill(std::uint64_t, std::uint64_t, Kernel& kernel) override {
-    const std::uint64_t row_pages = tiles_ * tile_pages_;  // of a row of tiles of A, or a column of tiles of B
+    const std::uint64_t row_pages = tiles_ * tile_pages_;  // in a row of tiles of A, or a column of tiles of B
     const std::uint64_t all_pages = tiles_ * row_pages;
     kernel.grid.x = static_cast<std::uint32_t>(tiles_);
     kernel.grid.y = static_cast<std::uint32_t>(tiles_);
@@ -71,7 +72,7 @@ class RepeatedScan final : public SyntheticProgram {
  public:
   explicit RepeatedScan(const GeneratorOptions& options) : SyntheticProgram(options) {
     add_object(options.bytes / kPageBytes * kPageBytes);
-    // As many blocks in every phase as a whole pass of 16 bytes per thread would take.
+    // Every phase has as many blocks as a whole pass with 16 bytes per thread would take.
     const std::uint64_t per_block = std::uint64_t{16} * options.block;
     const std::uint64_t wanted = options.grid != 0 ? options.grid / options.scans : options.bytes / per_block;
     blocks_per_scan_ = std::clamp<std::uint64_t>(wanted, 1, INT32_MAX / options.scans);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The synthetic patterns, by where their code is. Only generate.cpp uses this; programs come from make_program.
+// The synthetic patterns, by source file. Only generate.cpp uses this; programs are made by make_program().
 #pragma once
 
 #include <memory>

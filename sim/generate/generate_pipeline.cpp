@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline-parallel training: stages on GPUs of their own, which pass activations and gradients on. What each
-// kernel touches stands at the end.
+// Pipeline-parallel training: stages on separate GPUs, which pass activations and gradients on. The accesses of each
+// kernel are described at the end.
 #include <algorithm>
 #include <vector>
 
@@ -11,8 +11,9 @@ namespace uvmsim::trace {
 
 namespace {
 
-// One forward, one backward (PipeDream-Flush, Narayanan et al., ICML 2021): stage s of S runs S - 1 - s forward passes
-// ahead, then both in turn, then the backward passes that are left. So it keeps the activations of S - s micro-batches.
+// One forward, one backward (PipeDream-Flush, Narayanan et al., ICML 2021): stage s of S first runs S - 1 - s forward
+// passes, then both kinds in turn, then the remaining backward passes. It therefore keeps the activations of S - s
+// micro-batches.
 class Pipeline final : public SyntheticProgram {
  public:
   explicit Pipeline(const GeneratorOptions& options) : SyntheticProgram(options), stages_(options.gpus) {
@@ -25,12 +26,12 @@ class Pipeline final : public SyntheticProgram {
     }
     for (std::uint64_t s = 0; s < stages_; ++s) add_object(unit_);                     // weights
     for (std::uint64_t s = 0; s < stages_; ++s) add_object((stages_ - s) * unit_);     // activations
-    for (std::uint64_t s = 0; s < stages_; ++s) add_buffer(unit_ / kMessageShare, s);  // what the neighbours send
+    for (std::uint64_t s = 0; s < stages_; ++s) add_buffer(unit_ / kMessageShare, s);  // messages of the neighbours
     schedule();
   }
 
  private:
-  static constexpr std::uint64_t kMessageShare = 8;  // of an activation goes on to the next stage
+  static constexpr std::uint64_t kMessageShare = 8;  // this part of an activation goes to the next stage
   enum class Step : std::uint8_t { kWait, kPass, kSend, kRecord };
   struct Operation {
     Step step;
@@ -38,7 +39,7 @@ class Pipeline final : public SyntheticProgram {
     std::uint64_t stage, batch;
   };
 
-  // In the order in which one host thread issues everything: no call waits for a later one.
+  // Uses the order in which one host thread issues everything: no call waits for a later one.
   void schedule() {
     struct Progress {
       std::uint64_t forward = 0, backward = 0;
@@ -114,7 +115,7 @@ class Pipeline final : public SyntheticProgram {
   ObjectId buffer_id(std::uint64_t stage) const { return 2 * stages_ + stage + 1; }
 
   std::uint64_t stages_, unit_ = 0;
-  std::vector<Operation> operations_;  // of a repeat
+  std::vector<Operation> operations_;  // of one repeat
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns that depend on the seed. What each touches stands at the end.
+// Patterns that depend on the seed. The accesses of each are described at the end.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -14,7 +14,7 @@ namespace uvmsim::trace {
 
 namespace {
 
-constexpr std::uint64_t kMaxTablePages = std::uint64_t{1} << 26;  // tables of one entry per page stay below 1 GB
+constexpr std::uint64_t kMaxTablePages = std::uint64_t{1} << 26;  // tables with one entry per page stay below 1 GB
 
 void need_table(std::uint64_t pages) {
   if (pages > kMaxTablePages) {
@@ -51,12 +51,12 @@ class Draws final : public SyntheticProgram {
       kernel.touches.push_back({0, page, writes ? AccessMode::kWrite : AccessMode::kRead});
     }
     add_union(kernel);
-    // One draw per thread.
+    // Each thread makes one draw.
     kernel.distribution = Distribution::kThreadChunk;
     kernel.grid.x = static_cast<std::uint32_t>((options_.touches + kernel.block.x - 1) / kernel.block.x);
   }
 
-  // The set of the touched pages, each with all modes that it was touched in.
+  // Adds the set of the touched pages, each with all its modes.
   void add_union(Kernel& kernel) {
     sorted_.clear();
     for (const Touch& touch : kernel.touches) {
@@ -91,7 +91,7 @@ class PointerChase final : public SyntheticProgram {
       throw_input_error("{} stops of the chase (bytes / stride-bytes) for {} kernels; allowed: at least one each",
                         stops, options.kernels);
     }
-    // A random single cycle (Sattolo 1986), as the order in which it is walked from stop 0 on.
+    // Draws a random single cycle (Sattolo 1986), which is walked from stop 0 on.
     auto next = identity(stops);
     Random random(options.seed);
     for (std::uint64_t i = stops; i > 1; --i) std::swap(next[i - 1], next[random.below(i - 1)]);
@@ -116,7 +116,7 @@ class PointerChase final : public SyntheticProgram {
     kernel.grid = {1, 1, 1};
     kernel.block = {1, 1, 1};
     kernel.distribution = Distribution::kThreadChunk;
-    kernel.duration_ns = static_cast<std::int64_t>(600 * (end - begin));  // a touch of device memory
+    kernel.duration_ns = static_cast<std::int64_t>(600 * (end - begin));  // 600 ns per touch of device memory
   }
 
   std::vector<std::uint32_t> order_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns that walk over their objects in order. What each touches stands at the end.
+// Patterns that walk over their objects in order. The accesses of each are described at the end.
 #include <algorithm>
 
 #include "sim/common/error.h"
@@ -38,7 +38,7 @@ class Scan final : public SyntheticProgram {
     const auto part = share(object_pages(0), backwards ? options_.kernels - 1 - index : index, options_.kernels);
     add_access(kernel, 0, part.begin, part.end - part.begin);
     if (turns_) {
-      // Within a kernel the order must turn too, so it is given page by page.
+      // The direction must change within a kernel too, so the order is given page by page.
       order(part, backwards, kernel);
     }
   }
@@ -120,7 +120,7 @@ class Stencil final : public SyntheticProgram {
     const std::uint64_t first = band.begin - std::min(band.begin, halo);
     const std::uint64_t end = std::min(pages, band.end + halo);
     const std::size_t source = repeat % 2, target = 1 - source;
-    // Slots by address, as in recordings.
+    // Slots are ordered by address, as in recordings.
     kernel.accesses.resize(2);
     kernel.accesses[source] = {source + 1, {{first, end - first, AccessMode::kRead}}};
     kernel.accesses[target] = {target + 1, {{band.begin, band.end - band.begin, AccessMode::kWrite}}};

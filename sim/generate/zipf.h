@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zipf-distributed draws in integers only, so that they are the same on every machine.
+// Draws Zipf-distributed numbers with integers only, so that results are the same on every machine.
 #pragma once
 
 #include <cstdint>

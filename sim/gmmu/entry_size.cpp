@@ -4,13 +4,13 @@
 namespace uvmsim::gmmu {
 namespace {
 
-// Bit u: all 16 pages of unit u are set.
+// Bit u of the result: all 16 pages of unit u are set.
 std::uint32_t full_units(const PageMask& pages) {
   std::uint32_t units = 0;
   for (unsigned w = 0; w < PageMask::kWords; ++w) {
     std::uint64_t word = pages.word(w);
     for (const unsigned shift : {1u, 2u, 4u, 8u}) word &= word >> shift;
-    // Bits 0, 16, 32 and 48 say it for the word's four units; the product brings them together from bit 48 on.
+    // Bits 0, 16, 32 and 48 are those of the word's four units; the product collects them from bit 48 on.
     const std::uint64_t together = (word & 0x0001000100010001u) * 0x0001000200040008u;
     units |= static_cast<std::uint32_t>(together >> 48 & 0xf) << (4 * w);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which page-table entry maps each page of a block: 2 MB, 64 KB or 4 KB.
+// The page-table entry that maps each page of a block: 2 MB, 64 KB or 4 KB.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace uvmsim::gmmu {
 
 enum class EntrySize : std::uint8_t { k4K = 0, k64K = 1, k2M = 2 };
 
-// The entries of one block, in eight bytes. Only pages that are mapped have a meaningful answer.
+// The entries of one block, in eight bytes. The answer is meaningful only for mapped pages.
 struct EntrySizes {
   bool whole_block = false;     // one 2 MB entry
   std::uint32_t big_pages = 0;  // bit u: 64 KB entry for pages [16 u, 16 u + 16); ignored when whole_block
@@ -26,10 +26,9 @@ struct EntrySizes {
   }
 };
 
-// What the driver chooses at every map or unmap (NVIDIA UVM 580: block_gpu_compute_new_pte_state):
-// 2 MB iff all 512 pages are mapped with the same permission, in a full block, on memory contiguous over 2 MB;
-// else 64 KB for every aligned unit whose 16 pages are mapped with the same permission, on memory contiguous over
-// 64 KB; else 4 KB.
+// The driver chooses at every map or unmap (NVIDIA UVM 580: block_gpu_compute_new_pte_state): 2 MB iff all 512 pages
+// are mapped with the same permission, in a full block, on memory contiguous over 2 MB; else 64 KB for every aligned
+// unit whose 16 pages are mapped with the same permission, on memory contiguous over 64 KB; else 4 KB.
 //   mapped:      pages this GPU may read
 //   writable:    the part of `mapped` it may also write (the driver's atomic permission follows write by default)
 //   block_pages: pages the block has; 512 for a full block, less for the tail of an allocation

@@ -41,7 +41,8 @@ const config::GmmuConfig& checked(const config::GmmuConfig& config, std::uint32_
   return config;
 }
 
-// The 16 pages of a 64 KB unit, which are also the pages of one entry of 4 KB pages. `first` is the unit's first page.
+// Returns the 16 pages of a 64 KB unit, which are also those of one entry of 4 KB pages. `first` is the unit's first
+// page.
 std::uint16_t unit_of(const PageMask& pages, unsigned first) {
   return static_cast<std::uint16_t>(pages.word(first / 64) >> (first % 64));
 }
@@ -76,7 +77,7 @@ void Gmmu::count_walks(const Cost& cost) {
   counters_->walk_ns += cost.walks * kCachedWalkNs + cost.memory_reads * config_.walk_level_ns;
 }
 
-// One look-up of the pages of a group: a hit where all of them are valid. What misses is filled on the way back.
+// Looks up the pages of a group: a hit if all of them are valid. Misses are filled on the way back.
 void Gmmu::look_up(L1& l1, Path& path, const Access& access, Tally& tally, Cost& cost) {
   const std::uint64_t tag = access.tag.bits, set = access.tag.set_index();
   if (l1.epoch != epoch_) {
@@ -95,7 +96,7 @@ void Gmmu::look_up(L1& l1, Path& path, const Access& access, Tally& tally, Cost&
     ++tally.walks;
     ++cost.walks;
     cost.memory_reads += path.walk_cache.walk(access.block, access.tag, access.pages);
-    // A walk brings the whole line. Pages that were made invalid since the last one stay so until they are touched.
+    // A walk fetches the whole line. Pages that were invalidated since the last walk stay so until they are touched.
     const std::uint16_t pages = valid == 0 ? kAllPages : access.pages;
     path.l2_small.removed(path.l2.fill(set, tag, pages));
     if (valid == 0) path.l2_small.added(tag);
@@ -117,7 +118,7 @@ Nanoseconds Gmmu::translate(std::uint32_t sm, BlockIndex global, unsigned page, 
   if (cost.l2_lookups == 0) return Nanoseconds(0);
   if (cost.walks != 0) count_walks(cost);
   if (baseline_active_) {
-    // Only what bulk touches will find there matters.
+    // Only the entries that bulk touches will find matter.
     Tally ignored;
     Cost ignored_cost;
     look_up(baseline_.l1, baseline_,
@@ -128,7 +129,7 @@ Nanoseconds Gmmu::translate(std::uint32_t sm, BlockIndex global, unsigned page, 
                                                cost.memory_reads * config_.walk_level_ns));
 }
 
-// Until now every entry was 2 MB, so what is there is what 2 MB entries would have left.
+// Until now every entry was 2 MB, so the present content is that of the baseline.
 void Gmmu::start_baseline() {
   baseline_ = actual_;
   baseline_active_ = true;
@@ -142,7 +143,7 @@ std::uint64_t Gmmu::picoseconds(const Cost& cost, std::uint32_t sms) const {
          cost.memory_reads * config_.walk_level_ns * 1000 / walkers;
 }
 
-// Blocks without a 2 MB entry: at most 2 groups of 64 KB entries and 32 groups of 4 KB entries.
+// Handles blocks without a 2 MB entry: at most 2 groups of 64 KB entries and 32 groups of 4 KB entries.
 void Gmmu::touch_small_entries(BlockIndex block, const PageMask& pages, std::uint32_t big_pages, Cost& cost) {
   Tally big, base;
   for (unsigned half = 0; half < 2; ++half) {
@@ -215,7 +216,7 @@ void Gmmu::invalidate_pages(BlockIndex global, const PageMask& pages) {
   const TlbTag whole = TlbTag::make(block, 0, EntrySize::k2M);
   const std::uint16_t whole_bit = TlbTag::page_bit(block, 0, EntrySize::k2M);
   invalidate_entry(actual_, whole, whole_bit);
-  if (!baseline_active_) return;  // never seen a smaller entry
+  if (!baseline_active_) return;  // no smaller entry was ever seen
   invalidate_entry(baseline_, whole, whole_bit);
   const auto held = [&](EntrySize size) {
     return actual_.l2_small.any(block, size) || actual_.walk_cache.may_hold(block, size);
@@ -240,9 +241,9 @@ void Gmmu::invalidate_pages(BlockIndex global, const PageMask& pages) {
 void Gmmu::add_state(StateDigest& digest) const {
   const auto add_l1 = [&](const L1& l1) {
     digest.add(std::uint64_t{l1.epoch == epoch_});
-    if (l1.epoch == epoch_) l1.tlb.add_state(digest);  // else it is empty
+    if (l1.epoch == epoch_) l1.tlb.add_state(digest);  // otherwise it is empty
   };
-  const auto add_path = [&](const Path& path) {  // what `l2_small` counts lies in `l2`
+  const auto add_path = [&](const Path& path) {  // the entries counted by `l2_small` are in `l2`
     add_l1(path.l1);
     path.l2.add_state(digest);
     path.walk_cache.add_state(digest);

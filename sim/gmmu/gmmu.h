@@ -23,10 +23,10 @@ namespace uvmsim::gmmu {
 
 class Gmmu {
  public:
-  // The configuration counts single translations (`*_entries`); TLBs and walk cache keep them in groups of 16, the
-  // last one padded, and `*_ways` are groups per set, at most all of them. `counters` must outlive the Gmmu. `origin`:
-  // the block at which the program's virtual addresses begin. Throws InputError naming the key when a TLB is empty or
-  // its ways do not divide its groups, or without a walker or an SM.
+  // The configuration counts single translations (`*_entries`); TLBs and walk cache keep them in groups of 16, the last
+  // one padded, and `*_ways` are groups per set, at most all of them. `counters` must outlive the Gmmu. `origin` is the
+  // block at which the program's virtual addresses begin. Throws InputError naming the key when a TLB is empty or its
+  // ways do not divide its groups, or without a walker or an SM.
   Gmmu(const config::GmmuConfig& config, std::uint32_t sm_count, GmmuCounters& counters,
        BlockIndex origin = BlockIndex(0));
 
@@ -40,40 +40,40 @@ class Gmmu {
   // over, so the sum over calls is exact. Adds the result to stall_ns.
   Nanoseconds touch(BlockIndex block, const PageMask& pages, EntrySizes sizes, std::uint32_t sms);
 
-  // After the driver unmapped, evicted, or changed permissions of the block: no level translates it any more.
+  // Called after the driver unmapped, evicted, or changed permissions of the block: no level translates it any more.
   void invalidate(BlockIndex block);
-  // The same for some of its pages. Other pages stay in L2 and the walk cache. Either call empties every L1.
+  // Does the same for some of its pages. Other pages stay in L2 and the walk cache. Either call empties every L1.
   void invalidate_pages(BlockIndex block, const PageMask& pages);
 
-  // From now on counts there: the GPU runs kernels of another process. `counters` must outlive the Gmmu.
+  // Counts for another process, whose kernels the GPU now runs. `counters` must outlive the Gmmu.
   void count_for(GmmuCounters& counters) { counters_ = &counters; }
 
-  // Forgets what has not added up to a nanosecond: a repeated iteration begins as the one before did.
+  // Drops the accumulated fraction of a nanosecond, so that a repeated iteration begins as the one before did.
   void drop_fraction() { stall_fraction_ps_ = 0; }
-  // Of what the next repetition begins with: without the fraction that it drops.
+  // Adds the state that the next repetition begins with, without the fraction that it drops.
   void add_state(StateDigest& digest) const;
 
   std::uint32_t sm_count() const { return sm_count_; }
 
  private:
-  // Emptied as a whole, in one step for all SMs: by comparing epochs.
+  // All L1s are emptied in one step, by comparing epochs.
   struct L1 {
     Tlb tlb;
     std::uint64_t epoch = 0;
   };
-  // One way through the MMU. Bulk touches go through `actual_`; `baseline_` is what it would hold if every block were
-  // mapped by 2 MB entries, kept only once an entry of another size has been seen.
+  // One path through the MMU. Bulk touches use `actual_`; `baseline_` is the path's content if every block were mapped
+  // by 2 MB entries, and is maintained only once an entry of another size has been seen.
   struct Path {
     L1 l1;
     Tlb l2;
     SmallEntryCount l2_small;
     WalkCache walk_cache;
   };
-  // What the entries missing from L1 cost, before it is spread over SMs and walkers.
+  // The cost of the entries missing from L1, before it is divided over SMs and walkers.
   struct Cost {
     std::uint64_t l2_lookups = 0, walks = 0, memory_reads = 0;
   };
-  // Of pages of one size.
+  // Counts for pages of one size.
   struct Tally {
     std::uint64_t l1_hits = 0, l2_hits = 0, walks = 0;
   };
@@ -84,7 +84,8 @@ class Gmmu {
     std::uint16_t pages;  // bits within the group
   };
 
-  // As the program names it. (Those of other programs, which it never maps, become names that nothing has.)
+  // The block as the program names it. (Blocks of other programs, which it never maps, get names that nothing else
+  // has.)
   BlockIndex local(BlockIndex block) const {
     constexpr std::uint64_t kNameBits = (std::uint64_t{1} << 36) - 1;
     return BlockIndex((block.value - origin_) & kNameBits);
@@ -99,18 +100,18 @@ class Gmmu {
 
   // A walk that needs no memory read. Measured on H200s: 52 ns on two, 81 ns on a third.
   static constexpr std::uint64_t kCachedWalkNs = 52;
-  // L1 misses that one SM has under way at a time. Measured: 1.3 to 3.4, from latency and throughput of misses.
+  // L1 misses that one SM has outstanding at a time. Measured: 1.3 to 3.4, from latency and throughput of misses.
   static constexpr std::uint32_t kMissesPerSm = 2;
 
   config::GmmuConfig config_;
   std::uint32_t sm_count_;
   GmmuCounters* counters_;
   std::uint64_t origin_;
-  std::vector<L1> sm_l1_;  // of translate()
+  std::vector<L1> sm_l1_;  // for translate()
   Path actual_, baseline_;
   bool baseline_active_ = false;
   std::uint64_t epoch_ = 0;
-  std::uint64_t stall_fraction_ps_ = 0;  // below a nanosecond, not yet returned
+  std::uint64_t stall_fraction_ps_ = 0;  // below a nanosecond, not yet charged
 };
 
 }  // namespace uvmsim::gmmu

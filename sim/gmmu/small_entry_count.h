@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a TLB may hold 4 KB or 64 KB entries of a block: spares most invalidations the search for 34 entries.
+// Tells whether a TLB may hold 4 KB or 64 KB entries of a block, which saves most invalidations a search for 34
+// entries.
 #pragma once
 
 #include <array>
@@ -11,12 +12,12 @@
 
 namespace uvmsim::gmmu {
 
-// Exact counts, but blocks 4096 apart share one.
+// The counts are exact, but blocks 4096 apart share one.
 class SmallEntryCount {
  public:
   SmallEntryCount() : counts_(kSlots) {}
 
-  // `tag` was put into the TLB, or left it. Tags of 2 MB entries, directory lines and 0 are ignored.
+  // Records that `tag` entered or left the TLB. Tags of 2 MB entries, directory lines and 0 are ignored.
   void added(std::uint64_t tag) {
     if (is_small(tag)) ++count_of(tag);
   }

@@ -18,7 +18,7 @@ namespace uvmsim::gmmu {
 inline constexpr unsigned kPagesPerEntry = 16;
 inline constexpr std::uint16_t kAllPages = 0xffff;
 
-// Names the entry of a group in 43 bits (57-bit virtual addresses). Never 0.
+// Identifies the entry of a group in 43 bits (57-bit virtual addresses). Never 0.
 struct TlbTag {
   std::uint64_t bits = 0;
 
@@ -27,7 +27,7 @@ struct TlbTag {
     return {(group(block, page, size) << 2) | (static_cast<std::uint64_t>(size) + 1)};
   }
   constexpr EntrySize size() const { return static_cast<EntrySize>((bits & 3) - 1); }
-  // Groups that follow one another in virtual addresses follow one another in sets.
+  // Consecutive groups in virtual addresses are in consecutive sets.
   constexpr std::uint64_t set_index() const { return bits >> 2; }
   constexpr bool operator==(const TlbTag&) const = default;
 
@@ -49,15 +49,16 @@ struct TlbTag {
   }
 };
 
-// Entries are named by a tag of up to 48 bits, not 0, and hold 16 bits that say which pages of the group are valid;
-// the caller gives the set with every tag. Each set is kept in order of use: the front is the newest, the back the
-// victim. No call allocates.
+// Entries are identified by a tag of up to 48 bits, not 0, and hold 16 bits for the valid pages of the group; the
+// caller gives the set with every tag. Each set is kept in order of use: the front is the newest, the back the victim.
+// No call allocates.
 class Tlb {
  public:
-  // entries > 0, ways > 0, ways divides entries: checked by the caller (Gmmu names the configuration key).
+  // Requires entries > 0, ways > 0, and that ways divides entries; the caller checks it (Gmmu names the configuration
+  // key).
   Tlb(std::uint32_t entries, std::uint32_t ways);
 
-  // The entry's valid pages, 0 if it is absent. It becomes the newest of its set.
+  // Returns the entry's valid pages, 0 if it is absent, and makes it the newest of its set.
   std::uint16_t touch(std::uint64_t set_index, std::uint64_t tag) {
     std::uint64_t* const set = set_of(set_index);
     if ((set[0] & kTagMask) == tag) return valid_of(set[0]);
@@ -70,8 +71,8 @@ class Tlb {
     }
     return 0;
   }
-  // Adds pages to the entry touched last in this set, or puts a new one in front. Directly after touch() of that tag.
-  // Returns the tag that fell out, 0 if none.
+  // Adds pages to the entry touched last in this set, or inserts a new one in front. Must follow touch() of that tag
+  // directly. Returns the evicted tag, 0 if none.
   std::uint64_t fill(std::uint64_t set_index, std::uint64_t tag, std::uint16_t pages) {
     std::uint64_t* const set = set_of(set_index);
     const std::uint64_t valid = static_cast<std::uint64_t>(pages) << kTagBits;
@@ -84,7 +85,7 @@ class Tlb {
     set[0] = valid | tag;
     return victim;
   }
-  // Makes pages of an entry invalid; true if it has none left and is gone.
+  // Invalidates pages of an entry; returns true if it has none left and is removed.
   bool erase(std::uint64_t set_index, std::uint64_t tag, std::uint16_t pages);
   void clear();
 
@@ -97,7 +98,7 @@ class Tlb {
   static constexpr std::uint64_t kTagMask = (std::uint64_t{1} << kTagBits) - 1;
   static constexpr std::uint16_t valid_of(std::uint64_t word) { return static_cast<std::uint16_t>(word >> kTagBits); }
 
-  // Folds the index, so that strides of a power of two use all sets (the measured L2 does so, too).
+  // Folds the index, so that strides of a power of two use all sets, as in the measured L2.
   std::uint64_t* set_of(std::uint64_t index) {
     const std::uint64_t set = fold_ != 0   ? (index ^ (index >> fold_) ^ (index >> (2 * fold_))) & (sets_ - 1)
                               : sets_ == 1 ? 0
@@ -106,7 +107,7 @@ class Tlb {
   }
 
   std::uint32_t ways_, sets_;
-  std::uint32_t fold_;  // log2 of the sets; 0 when they are one or no power of two
+  std::uint32_t fold_;  // log2 of the sets; 0 for one set or no power of two
   std::vector<std::uint64_t> words_;
 };
 

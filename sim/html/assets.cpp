@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-// The assembler puts the bytes of a file between two labels (CMakeLists.txt says which files those are).
+// The assembler includes the bytes of a file between two labels (CMakeLists.txt lists the files).
 #define UVMSIM_ASSET(name, file)                                                                           \
   asm(".pushsection .rodata\n"                                                                             \
       ".globl uvmsim_asset_" #name "\n.hidden uvmsim_asset_" #name                                         \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every page is made of, as the files in page/ and third_party/ have it: the command carries them.
+// The constant parts of every page, embedded in the command from the files in page/ and third_party/.
 #pragma once
 
 #include <string_view>

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/common/one_line.h"
+#include "sim/common/plain_text.h"
 #include "sim/formats/fields.h"
 #include "sim/formats/json.h"
 
@@ -13,11 +13,11 @@ namespace uvmsim::html {
 
 using Json = nlohmann::ordered_json;
 
-std::string escaped(std::string_view text) { return in_markup(one_line(as_utf8(text))); }
+std::string escaped(std::string_view text) { return in_markup(plain_text(text)); }
 
 std::string embedded(const Json& json) {
   std::string out;
-  // These three stand only within strings.
+  // These three characters occur only within strings.
   for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
     if (c == '<' || c == '>' || c == '&') {
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));

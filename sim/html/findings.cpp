@@ -33,11 +33,12 @@ std::string ms(std::int64_t ns) {
   return ns < 0 ? "-" + ms(std::uint64_t{0} - static_cast<std::uint64_t>(ns)) : ms(static_cast<std::uint64_t>(ns));
 }
 
-// Three digits: "1.25", "23.8", "317".
+// Formats three digits: "1.25", "23.8", "317".
 std::string times_text(std::uint64_t thousandths) {
-  if (thousandths < 10'000) return fmt::format("{}.{:02}", thousandths / 1000, thousandths % 1000 / 10);
-  if (thousandths < 100'000) return fmt::format("{}.{}", thousandths / 1000, thousandths % 1000 / 100);
-  return format_count(thousandths / 1000);
+  const std::uint64_t hundredths = (thousandths + 5) / 10, tenths = (thousandths + 50) / 100;
+  if (hundredths < 1000) return fmt::format("{}.{:02}", hundredths / 100, hundredths % 100);
+  if (tenths < 1000) return fmt::format("{}.{}", tenths / 10, tenths % 10);
+  return format_count((thousandths + 500) / 1000);
 }
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
@@ -47,24 +48,24 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return share < 100 ? fmt::format("{}.{} %", share / 10, share % 10) : fmt::format("{} %", (share + 5) / 10);
 }
 
-// "60 %", "3.24 times".
+// Formats "60 %" or "3.24 times".
 std::string percent_or_times(std::uint64_t part, std::uint64_t whole) {
   const std::uint64_t thousandths = report::ratio_thousandths(part, whole);
   return thousandths < 2000 ? percent(part, whole) : times_text(thousandths) + " times the size";
 }
 
-// "59 % of", "5.82 times": before another's time.
+// Formats "59 % of" or "5.82 times", to stand before another's time.
 std::string share_of(std::uint64_t part, std::uint64_t whole) {
   const std::uint64_t thousandths = report::ratio_thousandths(part, whole);
   return thousandths < 2000 ? percent(part, whole) + " of" : times_text(thousandths) + " times";
 }
 
-// Whether there is one, and the factor; none first.
+// Whether there is a limit, and its factor; no limit comes first.
 using Limit = std::pair<bool, std::uint64_t>;
 
 std::string name_of(const Limit& limit) { return limit.first ? "OSF " + format_factor(limit.second) : "no limit"; }
 
-// The points of one series in one panel at one limit: seeds.
+// The points of one series in one panel at one limit, which differ in their seeds.
 struct Group {
   Limit limit;
   std::vector<const ReportPoint*> seeds;
@@ -82,7 +83,7 @@ struct Group {
     const auto [low, high] = std::ranges::minmax(seeds, {}, [&](const ReportPoint* point) { return point->*member; });
     return {low->*member, high->*member};
   }
-  // Nothing where a point has none.
+  // Returns nothing where a point has no slowdown.
   std::optional<std::uint64_t> slowdown() const {
     const auto has = [](const ReportPoint* point) { return point->slowdown_thousandths.has_value(); };
     if (!std::ranges::all_of(seeds, has)) return std::nullopt;
@@ -112,10 +113,10 @@ const char* per(const ReportPoint& point) { return point.of_iterations ? "an ite
 std::string slowdown_text(const Group& group) {
   const auto slowdown = group.slowdown();
   if (!slowdown) return "";
-  return fmt::format(", {} times as long as under the driver's own policies with the whole GPU", times_text(*slowdown));
+  return fmt::format(", {} times as long as under the driver's own policies with room for all", times_text(*slowdown));
 }
 
-// How the time rises along a curve, and what it moves at its end.
+// Describes how the time rises along a curve, and how much moves at its end.
 std::vector<std::string> course_of(const Curve& curve, const std::string& series) {
   const Group &first = curve.begin()->second, &last = curve.rbegin()->second;
   const ReportPoint& point = last.first();
@@ -132,7 +133,7 @@ std::vector<std::string> course_of(const Curve& curve, const std::string& series
   text += fmt::format(" There it moves {} to the GPU ({} of the footprint) and {} back.", format_bytes(moved),
                       percent_or_times(moved, point.footprint_bytes), format_bytes(back));
   out.push_back(std::move(text));
-  // The largest step, where there are steps to compare.
+  // Finds the largest step, if there are several.
   const Group *before = nullptr, *from = nullptr, *to = nullptr;
   std::uint64_t most = 0;
   for (const auto& [limit, group] : curve) {
@@ -150,7 +151,7 @@ std::vector<std::string> course_of(const Curve& curve, const std::string& series
   return out;
 }
 
-// The parts of a run's time, the largest first.
+// Describes the parts of a run's time, the largest first.
 std::string limit_by_bounds(const Group& group) {
   const ReportPoint& point = group.first();
   const PointDistance& d = *point.distance;
@@ -158,7 +159,7 @@ std::string limit_by_bounds(const Group& group) {
     std::uint64_t ns;
     const char *name, *verdict;
   };
-  // With the names of the chart.
+  // The names are those of the chart.
   std::array parts = {
       Part{d.compute_ns, "computing", "computing; what memory adds is the smaller part"},
       Part{d.necessary_bytes_ns, "necessary bytes, which move under any policy",
@@ -212,7 +213,7 @@ Compared compared(const std::string& name, const Group& group) {
   return {name, low, group.mean(&ReportPoint::time_ns), high, group.seeds.size()};
 }
 
-// What is faster than the base, by 1 % and more, at limits other than `but`; empty: nothing.
+// Lists the series that are faster than the base, by 1 % and more, at limits other than `but`; may be empty.
 std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const SeriesTable& table, const Limit& but,
                              std::size_t base_series) {
   constexpr std::size_t kMostLimits = 4;
@@ -242,7 +243,7 @@ std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const Se
                      more == 0 ? "" : fmt::format("; and at {} limits more", more));
 }
 
-// The limit at which most series can be compared, the tightest of those.
+// Compares policies at the limit where most series can be compared; of equals the tightest limit.
 std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& panel, const SeriesTable& table) {
   std::map<Limit, std::size_t> counts;
   for (const auto& [series, curve] : panel) {
@@ -303,12 +304,13 @@ Finding panel_finding(const Document& document, std::size_t number, const std::m
   return finding;
 }
 
-// What all those numbers depend on.
+// Lists the conditions of all those numbers.
 Finding conditions(const Document& document) {
   Finding finding{"What these numbers hold for", {}};
   if (!document.series.shared.empty()) finding.say("In common: {}.", document.series.shared);
   std::set<std::string> seeds;
-  std::size_t settled = 0, unsettled = 0, unknown = 0, whole = 0, hypothetical = 0, partial = 0, no_base = 0;
+  std::size_t settled = 0, unsettled = 0, unknown = 0, whole = 0, hypothetical = 0, partial = 0, no_base = 0,
+              no_room = 0;
   for (const ReportPoint& point : document.points) {
     seeds.insert(point.seed);
     if (!point.of_iterations) {
@@ -321,15 +323,17 @@ Finding conditions(const Document& document) {
     hypothetical += point.hypothetical;
     partial += point.partial_trace;
     no_base += !point.slowdown_thousandths;
+    no_room += point.baseline_hypothetical;
   }
   using Counts = std::initializer_list<std::pair<std::size_t, std::string_view>>;
   std::vector<std::string> parts;
-  for (const auto& [count, what] :
-       Counts{{settled, "are means of settled iterations"},
-              {unsettled,
-               "have not settled: theirs are of the last iteration or the mean of all passes, no steady figure"},
-              {unknown, "do not say whether they have settled"},
-              {whole, "are of whole runs, as their traces mark no iterations"}}) {
+  for (const auto& [count, what] : Counts{
+           {settled, "are means of settled iterations"},
+           {unsettled,
+            "have not settled: theirs are means of the later half of the passes, or of the last iteration; no steady "
+            "figure, and the tables hold the shortest and the longest"},
+           {unknown, "do not say whether they have settled"},
+           {whole, "are of whole runs, as their traces mark no iterations"}}) {
     if (count != 0) parts.push_back(fmt::format("{} {}", count, what));
   }
   finding.say(
@@ -337,6 +341,9 @@ Finding conditions(const Document& document) {
       seeds.size() > 8 ? fmt::format("{} different ones", seeds.size()) : fmt::format("{}", fmt::join(seeds, ", ")));
   for (const auto& [count, what] :
        Counts{{no_base, "hold no run to compare with, so they have no slowdown"},
+              {no_room,
+               "are compared with a hypothetical run: the whole GPU has no room for the program, so that the driver's "
+               "own run had as much memory as it needs"},
               {hypothetical, "have more memory than the GPU: their capacity is hypothetical"},
               {partial, "ran only the whole part of a trace that was cut off"}}) {
     if (count != 0) finding.say("{} points {}.", count, what);
@@ -345,7 +352,8 @@ Finding conditions(const Document& document) {
   return finding;
 }
 
-// Long names differ at their ends as often as in their beginnings. Cut between characters.
+// Shortens a long name in the middle, because names differ at their ends as often as at their beginnings. It cuts
+// between characters.
 std::string short_name_of(const std::string& name) {
   constexpr std::size_t kLongest = 72, kHead = 44, kTail = 24;
   if (name.size() <= kLongest) return name;
@@ -354,7 +362,7 @@ std::string short_name_of(const std::string& name) {
   return name.substr(0, utf8_cut(name, kHead)) + "..." + name.substr(tail);
 }
 
-// "a (50 %), b (20 %)" of the longest.
+// Lists the longest: "a (50 %), b (20 %)".
 std::string shares(const Waiting& waiting, std::int64_t whole) {
   std::vector<std::string> texts;
   for (const auto& [name, ns] : waiting) {
@@ -373,7 +381,7 @@ std::string lifetime_text(const std::string& lifetime) {
 }
 
 Finding profile_finding(const ProfileExcerpt& profile) {
-  Finding finding{fmt::format("Profile of {} on {}", profile.run.program, profile.run.system), {}};
+  Finding finding{fmt::format("Why {} waits on {}", profile.run.program, profile.run.system), {}};
   const ReportPoint& run = profile.run;
   finding.say(
       "{} launches of {} take {}, of which they compute {} and wait {}. Capacity {}, footprint {}, {}, seed {}.",
@@ -383,6 +391,10 @@ Finding profile_finding(const ProfileExcerpt& profile) {
   if (profile.stall_ns <= 0) {
     finding.say("Its kernels do not wait for memory.");
     return finding;
+  }
+  if (!profile.causes.empty()) finding.say("By cause: {}.", shares(profile.causes, profile.stall_ns));
+  if (!profile.memory.empty() && profile.memory.front().second > 0) {
+    finding.say("Memory that is waited for: {}.", shares(profile.memory, profile.stall_ns));
   }
   std::int64_t sum = 0;
   std::size_t half = 0;
@@ -452,6 +464,7 @@ Finding league_finding(const nlohmann::ordered_json& league) {
 
 std::vector<Finding> findings_of(const Document& document) {
   std::vector<Finding> findings;
+  for (const ProfileExcerpt& profile : document.profiles) findings.push_back(profile_finding(profile));
   if (document.league) findings.push_back(league_finding(*document.league));
   const auto panels = curves_of(document);
   for (std::size_t i = 0; i < std::min(panels.size(), kMostPanels); ++i) {
@@ -461,7 +474,6 @@ std::vector<Finding> findings_of(const Document& document) {
     findings.push_back({fmt::format("{} more programs and systems", panels.size() - kMostPanels),
                         {"The charts and tables show them."}});
   }
-  for (const ProfileExcerpt& profile : document.profiles) findings.push_back(profile_finding(profile));
   if (!document.points.empty()) findings.push_back(conditions(document));
   return findings;
 }

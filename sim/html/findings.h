@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's summary: what the numbers say, in sentences. Each claim names the numbers that it follows from and what
-// they depend on; where the data do not decide, it says that instead.
+// The page's summary in sentences. Each claim names the numbers that it follows from and their conditions; where the
+// data are inconclusive, it says so.
 #pragma once
 
 #include <fmt/format.h>

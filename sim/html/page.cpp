@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostMissing = 50;
 
-// As a content security policy names a script: the base64 of its SHA-256.
+// Returns the base64 of a script's SHA-256, by which a content security policy names it.
 std::string script_hash(std::string_view script) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const std::string hex = sha256(script);
@@ -42,7 +42,7 @@ std::string script_hash(std::string_view script) {
 
 std::string script(std::string_view text) { return fmt::format("<script>{}</script>\n", text); }
 
-// What a point is as a row of numbers and texts; the page's script goes by these names.
+// A column of the table of points. The page's script uses these names.
 struct PointColumn {
   const char* name;
   std::function<Json(const ReportPoint& point, const PlacedPoint& place)> value;
@@ -78,12 +78,16 @@ std::vector<PointColumn> point_columns() {
       column("fault_batches", &Point::fault_batches),
       column("evictions", &Point::evictions),
       column("reloaded", &Point::reloaded_pages),
-      // Of iterations: whether they have settled; null: not known. Of the whole run: "run".
+      // Iterations: whether they have settled; null if unknown. A whole run: "run".
       {"settled",
        [](const Point& point, const PlacedPoint&) {
          return !point.of_iterations ? Json("run") : point.is_settled ? Json(*point.is_settled) : Json(nullptr);
        }},
       column("learning", &Point::learning),
+      column("first_iteration", &Point::first_iteration),
+      column("last_iteration", &Point::last_iteration),
+      column("shortest_ns", &Point::shortest_ns),
+      column("longest_ns", &Point::longest_ns),
       column("kernel_ns", &Point::kernel_ns),
       column("kernel_compute_ns", &Point::kernel_compute_ns),
       column("total_ns", &Point::total_ns),
@@ -150,7 +154,7 @@ std::string summary_html(const Document& document) {
   return out;
 }
 
-// What is not whole stands above everything.
+// Incomplete inputs are reported above everything else.
 std::string warnings_html(const Document& document) {
   std::string out;
   for (const DocumentInput& input : document.inputs) {
@@ -177,7 +181,7 @@ void add_row(std::string& out, const std::string& name, const std::string& value
       fmt::format("<tr><th scope=\"row\">{}</th><td><{}>{}</{}></td></tr>\n", escaped(name), tag, escaped(value), tag);
 }
 
-// Versions and hashes of the runs, each once.
+// Lists versions and hashes of the runs, each once.
 std::string provenance_html(const Document& document, const std::string& command) {
   std::string out = "<div class=\"table-scroll\"><table class=\"provenance\">\n<tbody>\n";
   add_row(out, "This page", command);

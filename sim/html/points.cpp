@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kTraceEnding = ".uvmt";
 
-// What view_of_result() does not check is optional here, and must be of its kind where it is there.
+// Members that view_of_result() does not check are optional here, but must have the right type.
 const Json* find_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() || found->is_null() ? nullptr : &*found;
@@ -39,7 +39,7 @@ std::string text_at(const Json& object, const char* key, const std::string& wher
   return found->get<std::string>();
 }
 
-// Nothing where the object lacks it; `where` names it otherwise.
+// Returns nothing where the object lacks the member; `where` names it in messages.
 const Json* object_at(const Json& object, const char* key, const std::string& where) {
   const Json* found = find_at(object, key);
   if (found != nullptr && !found->is_object()) throw_input_error("{}: '{}' is not an object", where, key);
@@ -47,7 +47,7 @@ const Json* object_at(const Json& object, const char* key, const std::string& wh
 }
 
 void read_limit(const Json& result, const std::string& where, ReportPoint& point) {
-  const Json& limit = result.at("limit");  // view_of_result has read it
+  const Json& limit = result.at("limit");  // checked by view_of_result()
   const std::string by = limit.at("by").get<std::string>();
   point.osf_thousandths = number_at(result, "osf_thousandths", where);
   if (by == "osf") {
@@ -83,6 +83,8 @@ void read_settled(const Json& result, const std::string& where, ReportPoint& poi
   point.learning = number_at(*settled, "learning_iterations", at);
   point.last_iteration = number_at(*settled, "index", at);
   point.first_iteration = number_at(*settled, "first_index", at, point.last_iteration);
+  point.shortest_ns = number_at(*settled, "shortest_ns", at);
+  point.longest_ns = number_at(*settled, "longest_ns", at);
 }
 
 void read_distance(const Json& result, const std::string& where, ReportPoint& point) {
@@ -99,7 +101,7 @@ void read_distance(const Json& result, const std::string& where, ReportPoint& po
   out.serialisation_ns = number_at(*distance, "serialisation_ns", at);
 }
 
-// A page repeats names: long ones would make it as large as many files.
+// A page repeats names: a long one would make it as large as many files.
 void check_lengths(const ReportPoint& point, const std::string& where) {
   constexpr std::size_t kLongestText = 4096, kLongestCommand = 65536;
   const auto check = [&](const std::string& what, const std::string& text, std::size_t most) {
@@ -142,8 +144,9 @@ ReportPoint point_of_result(const Json& result, const std::string& where) {
   point.total_ns = metric("total_ns");
   point.time_ns = point.of_iterations ? metric("settled_ns") : point.total_ns;
   if (const Json* unlimited = object_at(result, "unlimited", where)) {
-    const std::uint64_t slowdown = number_at(*unlimited, "slowdown_thousandths", where + ": unlimited");
+    const std::uint64_t slowdown = number_at(result, "slowdown_thousandths", where);
     if (slowdown != 0) point.slowdown_thousandths = slowdown;
+    point.baseline_hypothetical = unlimited->value("hypothetical", Json()) == true;
   }
   point.htod_bytes = quoted("htod_bytes");
   point.dtoh_bytes = quoted("dtoh_bytes");

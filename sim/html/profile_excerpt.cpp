@@ -19,6 +19,7 @@
 #include "sim/html/escape.h"
 #include "sim/report/kernel_label.h"
 #include "sim/report/profile_account.h"
+#include "sim/why/why.h"
 
 namespace uvmsim::html {
 namespace {
@@ -27,14 +28,14 @@ using Json = nlohmann::ordered_json;
 using Columns = std::vector<std::string>;
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
-constexpr int kLongestValueBytes = 256 << 20;  // the result of a run of many iterations
+constexpr int kLongestValueBytes = 256 << 20;  // fits the result of a run of many iterations
 constexpr const char* kProfileSchema = "uvmsim.profile/1";
 
-// What a page can show and still open at once.
+// Limits that a page can show and still open quickly.
 constexpr std::size_t kMostRows = 500, kMostOperations = 400, kMostLaunches = 200, kLongestName = 240;
 constexpr std::uint64_t kMostTimes = 512, kMostAddresses = 128;
 
-// No iteration: memory and operations outside of all.
+// Without a value: memory and operations outside of all iterations.
 using Iteration = std::optional<std::int64_t>;
 
 std::uint64_t count_at(const SqliteReader::Row& row, std::size_t column) {
@@ -48,13 +49,13 @@ std::string short_name(const std::string& name) {
   return name.size() <= kLongestName ? name : name.substr(0, utf8_cut(name, kLongestName)) + "...";
 }
 
-// Sums that saturate: a file may hold anything.
+// The sums saturate, as a file may hold any values.
 template <class Number>
 void add_to(Number& sum, Number value) {
   if (__builtin_add_overflow(sum, value, &sum)) sum = std::numeric_limits<Number>::max();
 }
 
-// What kernels, layers and allocations have in common.
+// The common columns of kernels, layers and allocations.
 struct Sums {
   std::int64_t duration_ns = 0, compute_ns = 0, stall_ns = 0;
   std::uint64_t count = 0;  // launches, kernels or operations
@@ -73,13 +74,13 @@ struct Sums {
   }
 };
 
-// Columns of traffic, behind those of the table's own.
+// Appends the columns of traffic to a table's own.
 Columns with_traffic(Columns own) {
   for (const auto& [name, member] : report::kTrafficColumns) own.emplace_back(name);
   return own;
 }
 
-// Of the columns from `first` on, which kTrafficColumns names.
+// Adds the columns from `first` on, which kTrafficColumns names.
 void add_traffic(const SqliteReader::Row& row, std::size_t first, Sums& sums) {
   for (const auto& [name, member] : report::kTrafficColumns) {
     const std::uint64_t value = count_at(row, first++);
@@ -92,7 +93,7 @@ void add_traffic(const SqliteReader::Row& row, std::size_t first, Sums& sums) {
   }
 }
 
-// Of "duration_ns", "compute_ns", "stall_ns", "fault_batches", "evictions" and traffic, from `first` on.
+// Reads "duration_ns", "compute_ns", "stall_ns", "fault_batches", "evictions" and traffic, from column `first` on.
 Sums sums_at(const SqliteReader::Row& row, std::size_t first, std::int64_t longest_ns = kLargest) {
   Sums sums;
   sums.duration_ns = row.integer(first, 0, longest_ns, 0);
@@ -115,7 +116,7 @@ struct Layer {
   std::string path;
   std::int64_t depth = 0;
   Sums own, nested;
-  std::int64_t start_ns = -1, end_ns = -1;  // of its own kernels
+  std::int64_t start_ns = -1, end_ns = -1;  // of the object's own kernels
 };
 
 struct Memory {
@@ -145,6 +146,7 @@ class ProfileReader {
     read_layers();
     read_operations();
     read_allocations();
+    read_waits();
     Json json;
     json["about"] = excerpt_.about;
     json["title"] = excerpt_.run.program + " on " + excerpt_.run.system;
@@ -174,13 +176,25 @@ class ProfileReader {
     if (!any) throw_input_error("{}: is no profile of `uvmsim run --profile`: table 'run' is empty", path_);
   }
 
-  // The last one of those that the result quotes; without iterations everything.
+  // Chooses the last iteration that the result quotes; without iterations, the whole run.
   void choose_iteration() {
     const ReportPoint& run = excerpt_.run;
     if (run.of_iterations) {
       iteration_ = static_cast<std::int64_t>(std::min<std::uint64_t>(run.last_iteration, kLargest));
     }
     excerpt_.about = iteration_ ? fmt::format("iteration {}", *iteration_) : "the whole run";
+  }
+  // For which cause and for what memory kernels wait.
+  void read_waits() {
+    std::optional<std::uint64_t> iteration;
+    if (iteration_) iteration = static_cast<std::uint64_t>(*iteration_);
+    const why::Answer answer = why::read_waits(path_, iteration);
+    for (const why::Cause cause : why::kCauses) {
+      const std::int64_t ns = answer.all.by_cause_ns[static_cast<std::size_t>(cause)];
+      if (ns > 0) excerpt_.causes.emplace_back(why::cause_text(cause), ns);
+    }
+    std::ranges::stable_sort(excerpt_.causes, std::ranges::greater{}, &Waiting::value_type::second);
+    for (const why::Waiting& memory : answer.memory) excerpt_.memory.emplace_back(memory.name, memory.stall_ns);
   }
   bool is_chosen(const Iteration& iteration) const { return !iteration_ || iteration == iteration_; }
 
@@ -192,7 +206,7 @@ class ProfileReader {
     const auto found = names_.find(id);
     return found == names_.end() ? "" : found->second;
   }
-  // Where there is room for a line; where there is not, and where names of several kernels may be the same.
+  // The long name is for lines of their own, and for cases where the labels of several kernels coincide.
   std::string long_name_of(std::uint64_t id) const { return short_name(report::demangled_name(name_of(id))); }
   std::string label_of(std::uint64_t id) const { return short_name(report::kernel_label(name_of(id))); }
 
@@ -282,7 +296,7 @@ class ProfileReader {
     });
   }
 
-  // The rows to show, and what is left out. `row` makes one, `sums_of` is what orders them.
+  // Returns the rows to show, and how much is left out. `row` makes one; rows are ordered by `sums_of`.
   template <class Rows, class SumsOf, class MakeRow>
   static Json table_of(Rows& rows, const Json& columns, SumsOf&& sums_of, MakeRow&& row) {
     longest_first(rows, sums_of);
@@ -304,7 +318,7 @@ class ProfileReader {
     struct Kernel {
       std::string name, label;
       Sums sums;
-      Json starts = Json::array();  // of its launches: [start, end]
+      Json starts = Json::array();  // of each launch: [start, end]
     };
     std::map<std::uint64_t, Kernel> by_name;
     for (const Launch& one : launches_) {
@@ -415,7 +429,7 @@ class ProfileReader {
     return table;
   }
 
-  // Cells put together until the map fits. Residency: the mean of the cells; the others are sums.
+  // Merges cells until the map fits. Residency is the mean of the cells; the other values are sums.
   Json heat_maps() {
     constexpr std::int64_t kMostBuckets = 1 << 16;
     Json maps = Json::array();
@@ -465,7 +479,7 @@ class ProfileReader {
       const std::uint64_t cell = address / by_address * columns + time / by_time;
       for (std::size_t i = 0; i < measures.size(); ++i) add_to(values[measures[i]][cell], count_at(row, 3 + i));
     });
-    // In KiB: a page is 4.
+    // The values are in KiB: a page is 4.
     for (auto& [name, cells] : values) {
       const std::uint64_t divisor = 1024 * (name == "resident_bytes" ? by_time : 1);
       for (std::uint64_t& cell : cells) cell /= divisor;
@@ -473,7 +487,7 @@ class ProfileReader {
     return values;
   }
 
-  // Operations that follow each other, where they waited longest.
+  // Shows consecutive operations, at the place where they waited longest.
   Json timeline() const {
     const std::size_t count = std::min(launches_.size(), kMostOperations);
     const auto waited = [&](std::size_t i) {
@@ -512,7 +526,7 @@ class ProfileReader {
   std::map<std::uint64_t, std::string> names_;
   std::map<std::uint64_t, Layer> layers_;
   std::map<std::uint64_t, Memory> memory_;
-  std::vector<Launch> launches_;  // of the iteration chosen, by start
+  std::vector<Launch> launches_;  // of the chosen iteration, by start
   std::map<std::int64_t, std::int64_t> iteration_starts_;
 };
 

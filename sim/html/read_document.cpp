@@ -65,7 +65,7 @@ class DocumentReader {
   }
 
  private:
-  // Points that come twice would count as two seeds.
+  // Refuses repeated inputs, whose points would count as two seeds.
   void note(const char* kind, const std::string& name, const std::string& path) {
     const std::string hash = sha256_of_file(path);
     for (const DocumentInput& other : document_.inputs) {
@@ -76,7 +76,7 @@ class DocumentReader {
     document_.inputs.push_back({kind, name, last_name(path), hash, "", ""});
   }
 
-  // JSON lines are objects of another schema, one each.
+  // Lines of JSON have objects with another schema.
   static bool is_league(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::string start(200, '\0');
@@ -161,7 +161,7 @@ class DocumentReader {
     document_.league = std::move(league);
   }
 
-  // Texts, numbers and lists where the page reads them; null is allowed for numbers.
+  // Checks the texts, numbers and lists that the page reads; numbers may be null.
   static void check_league(const Json& league, const std::string& path) {
     const auto wrong = [&](const std::string& what) {
       throw_input_error("{}: not the {} of `uvmsim league`: {}", path, kLeagueFile, what);

@@ -16,17 +16,17 @@ using compare::belongs_to;
 
 bool is_of_panel(std::string_view key) { return belongs_to(key, "trace") || belongs_to(key, "system"); }
 
-// What places a point within its series.
+// Returns whether a key only determines a point's place within its series.
 bool is_place(std::string_view key) {
   return key == "osf" || key == "capacity_bytes" || key == "seed" || key == "limit" || belongs_to(key, "hypothetical");
 }
 
-// A number of the system that differs says enough; its name need not.
+// A differing number of the system is sufficient; its name is not needed.
 std::string text_of(const ReportPoint& point, const std::function<bool(std::string_view)>& wanted) {
   return compare::describe_run(point.view, wanted);
 }
 
-// The hash of its trace.
+// Returns the hash of its trace.
 std::string trace_of(const ReportPoint& point) {
   return compare::named_or(point.view.identity, "trace", std::string());
 }
@@ -72,9 +72,9 @@ SeriesTable series_of(const std::vector<ReportPoint>& points) {
   if (points.empty()) return table;
   const Places names(points);
   table.shared = names.shared(points.front());
-  std::map<std::string, std::set<std::string>> traces_of;  // by name of a panel
+  std::map<std::string, std::set<std::string>> traces_of;  // by panel name
   for (const ReportPoint& point : points) traces_of[names.panel(point)].insert(trace_of(point));
-  // Two recordings of one name are two panels, which their contents tell apart.
+  // Two recordings with one name get two panels, named by their contents.
   const auto panel_name = [&](const ReportPoint& point) {
     const std::string name = names.panel(point);
     return traces_of[name].size() == 1 ? name : fmt::format("{} (trace {})", name, trace_of(point).substr(0, 12));
@@ -92,7 +92,7 @@ SeriesTable series_of(const std::vector<ReportPoint>& points) {
     place.series = one->second;
     table.places.push_back(place);
   }
-  // The driver's own first, as colours and comparisons begin with it.
+  // The driver's own series comes first, because colours and comparisons begin with it.
   std::vector<std::size_t> order(table.series.size()), place_of(table.series.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_partition(order.begin(), order.end(),

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "sim/common/error.h"
+#include "sim/trace/foreign.h"
 #include "sim/trace/input.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/line_reader.h"
@@ -120,9 +121,10 @@ struct AccelprofReader::State {
       while (more && trimmed(line).empty()) advance();
       const auto found = more ? accelprof_tool_of(line) : std::nullopt;
       if (!found) {
+        const std::string hint = foreign_hint(path);
         throw_input_error(
-            "not a log that can be imported; allowed: uvm_advisor_opt.log, and kernel_N.txt of mem_trace or "
-            "hot_analysis");
+            "not a log that can be imported{}",
+            hint.empty() ? "; allowed: uvm_advisor_opt.log, and kernel_N.txt of mem_trace or hot_analysis" : hint);
       }
       tool = *found;
     });

@@ -5,11 +5,13 @@
 #include <array>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "sim/common/error.h"
 #include "sim/common/units.h"
 #include "sim/import/address_map.h"
 #include "sim/import/nsys_faults.h"
+#include "sim/import/nsys_ranges.h"
 #include "sim/import/nsys_report.h"
 #include "sim/trace/kernel_names.h"
 
@@ -17,7 +19,7 @@ namespace uvmsim::trace {
 
 namespace {
 
-constexpr std::string_view kNsysTool = "uvmsim trace import nsys, conversion 2";
+constexpr std::string_view kNsysTool = "uvmsim trace import nsys, conversion 3";
 constexpr std::int64_t kShortestKernelNs = 1000;  // what is left when faults cover all of a kernel
 
 CopyKind copy_kind(std::uint32_t kind) {
@@ -36,15 +38,19 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     header.gpu = report_.gpu;
     header.program = path;
     header.provenance = options.provenance;
-    header.attributes = {{"accesses", "pages that faulted: a lower bound"},
-                         {"durations", "recorded, less the time in which faults were served"}};
     sort_by_time();
-    faults_ = attribute_faults(report_);
+    const bool moved = options.accesses == NsysAccesses::kMoved;
+    faults_ = attribute_faults(report_, moved);
     summary.unattributed = faults_.unattributed;
     summary.ambiguous = faults_.ambiguous;
+    summary.implied_gpu_bytes = faults_.implied_bytes;
+    summary.graphs = report_.graphs.launches;
+    summary.graph_ns = report_.graphs.gpu_ns;
     infer_objects();
     host_data_ = implied_host_data(report_);
     order();
+    account();
+    describe(moved);
   }
 
  private:
@@ -55,7 +61,20 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
   }
 
   // At one time: what frees memory comes first, what is a consequence comes last.
-  enum class StepKind : std::uint8_t { kFree, kAllocate, kHostData, kSync, kKernel, kCopy, kHostAccess, kCounter };
+  enum class StepKind : std::uint8_t {
+    kRange,
+    kFree,
+    kAllocate,
+    kHostData,
+    kSync,
+    kPrefetch,
+    kKernel,
+    kCopy,
+    kFill,
+    kHostAccess,
+    kReadBack,
+    kCounter
+  };
   struct Step {
     std::int64_t time = 0;       // the call's, on the host; else when it began
     std::int64_t begin = 0;      // on the GPU
@@ -73,6 +92,8 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     sort(report_.copies);
     sort(report_.gpu_faults);
     sort(report_.cpu_faults);
+    sort(report_.calls);
+    std::ranges::stable_sort(report_.memory, {}, [](const auto& event) { return event.time; });
   }
 
   // Managed memory that only events speak of.
@@ -92,9 +113,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     for (std::size_t i = 0; i < report_.calls.size(); ++i) {
       const NsysReport::Call& call = report_.calls[i];
       calls.insert_or_assign(call.correlation, i);
-      if (call.name.find("Synchronize") != std::string::npos) {
-        steps_.push_back({call.start, call.start, call.end, StepKind::kSync, i});
-      }
+      if (is_sync(call)) steps_.push_back({call.start, call.start, call.end, StepKind::kSync, i});
     }
     const auto add_called = [&](std::int64_t correlation, std::int64_t begin, StepKind kind, std::size_t index) {
       const auto found = correlation < 0 ? calls.end() : calls.find(correlation);
@@ -107,18 +126,27 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
         steps_.push_back({plausible ? call.start : begin, begin, plausible ? call.end : -1, kind, index});
       }
     };
+    std::vector<std::int64_t> launches;
     for (std::size_t i = 0; i < report_.kernels.size(); ++i) {
       add_called(report_.kernels[i].correlation, report_.kernels[i].start, StepKind::kKernel, i);
+      launches.push_back(steps_.back().time);
     }
     for (std::size_t i = 0; i < report_.copies.size(); ++i) {
       const NsysReport::Copy& copy = report_.copies[i];
       if (copy.migration()) {
         add(copy.start, StepKind::kCounter, i);
-      } else {
+        const bool read_back = copy.for_fault() || (copy.for_touch() && options_.accesses == NsysAccesses::kMoved);
+        if (copy.migration_to_host() && read_back) add(copy.start, StepKind::kReadBack, i);
+      } else if (copy.bytes != 0) {
         add_called(copy.correlation, copy.start, StepKind::kCopy, i);
         blocking_.insert_or_assign(i, is_blocking(copy, calls));
       }
     }
+    for (std::size_t i = 0; i < report_.memsets.size(); ++i) {
+      add_called(report_.memsets[i].correlation, report_.memsets[i].start, StepKind::kFill, i);
+      fill_blocks_.push_back(fill_is_blocking(report_.memsets[i], calls));
+    }
+    find_prefetches();
     for (std::size_t i = 0; i < report_.memory.size(); ++i) {
       const NsysReport::Memory& event = report_.memory[i];
       add(event.time, event.free ? StepKind::kFree : StepKind::kAllocate, i);
@@ -135,7 +163,123 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     for (std::size_t i = 0; i < report_.gpu_faults.size(); ++i) {
       add(report_.gpu_faults[i].start, StepKind::kCounter, fault_base_ + i);
     }
+    add_ranges(std::move(launches));
     std::ranges::stable_sort(steps_, {}, [](const Step& step) { return std::tie(step.time, step.kind, step.begin); });
+    choose_streams();
+  }
+
+  void add_ranges(std::vector<std::int64_t> launches) {
+    std::ranges::sort(launches);
+    RangesOfReport found = ranges_of_report(report_.ranges, launches, options_.iterations);
+    ranges_ = std::move(found.records);
+    summary.iteration = std::move(found.iteration);
+    summary.iterations = found.iterations;
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+      steps_.push_back({ranges_[i].time, static_cast<std::int64_t>(i), -1, StepKind::kRange, i});
+    }
+  }
+
+  // Calls that record an event or wait.
+  static bool is_sync(const NsysReport::Call& call) {
+    return call.name.find("Synchronize") != std::string::npos || call.name.find("EventRecord") != std::string::npos ||
+           call.name.find("StreamWaitEvent") != std::string::npos;
+  }
+
+  // One piece of memory that a call moved to one place.
+  struct Prefetched {
+    std::uint64_t address = 0, bytes = 0;
+    std::int64_t begin = 0;
+    std::int32_t destination = 0;
+    std::uint32_t stream = 0;
+  };
+  void find_prefetches() {
+    std::vector<const NsysReport::Call*> calls;  // by start
+    for (const NsysReport::Call& call : report_.calls) {
+      if (call.name.find("MemPrefetch") != std::string::npos || call.name.find("AndPrefetch") != std::string::npos) {
+        calls.push_back(&call);
+      }
+    }
+    summary.prefetch_calls = calls.size();
+    const auto begun = [&calls](std::int64_t time) {  // how many calls had
+      const auto next = std::ranges::upper_bound(calls, time, {}, [](const auto* call) { return call->start; });
+      return static_cast<std::size_t>(next - calls.begin());
+    };
+    for (const NsysReport::Copy& copy : report_.copies) {
+      if (!copy.migration() || copy.cause != NsysReport::kCauseUser || copy.bytes == 0) continue;
+      const std::int32_t destination = copy.migration_to_host() ? -1 : copy.device;
+      Prefetched* last = prefetches_.empty() ? nullptr : &prefetches_.back();
+      if (last != nullptr && last->destination == destination && last->address + last->bytes == copy.address &&
+          begun(last->begin) == begun(copy.start)) {
+        last->bytes += copy.bytes;
+      } else {
+        prefetches_.push_back({copy.address, copy.bytes, copy.start, destination, 0});
+      }
+    }
+    // A call moves its pages before it returns, or later in the order of its stream.
+    std::vector<bool> used(calls.size());
+    std::size_t next = 0;  // behind the last call that moved something
+    for (std::size_t i = 0; i < prefetches_.size(); ++i) {
+      const std::int64_t begin = prefetches_[i].begin;
+      Step step{begin, begin, -1, StepKind::kPrefetch, i};
+      if (const std::size_t before = begun(begin); before != 0) {
+        const std::size_t last = before - 1;
+        const std::size_t chosen = calls[last]->end >= begin ? last : std::min(next, last);
+        step.time = calls[chosen]->start;
+        step.call_end = calls[chosen]->end;
+        used[chosen] = true;
+        next = std::max(next, chosen + 1);
+      }
+      steps_.push_back(step);
+    }
+    summary.idle_prefetch_calls = static_cast<std::uint64_t>(std::ranges::count(used, false));
+  }
+
+  // A prefetch's stream is not recorded: that of the next launch, or of the last one.
+  void choose_streams() {
+    std::uint32_t stream = report_.kernels.back().stream;
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+      if (step->kind == StepKind::kKernel) stream = report_.kernels[step->index].stream;
+      if (step->kind == StepKind::kPrefetch) prefetches_[step->index].stream = stream;
+    }
+  }
+
+  // How much of what moved the trace stands for; the rest as the records are made.
+  void account() {
+    for (const NsysReport::Copy& copy : report_.copies) {
+      if (!copy.migration() || copy.cause == NsysReport::kCauseEviction) continue;
+      (copy.migration_to_host() ? summary.to_host : summary.to_gpu).recorded += copy.bytes;
+    }
+    summary.to_gpu.accounted = faults_.moved_bytes;
+    for (std::size_t i = 0; i < report_.kernels.size(); ++i) {
+      summary.kernel_ns += report_.kernels[i].end - report_.kernels[i].start;
+      summary.served_ns += faults_.served_ns[i];
+    }
+  }
+
+  void describe(bool moved) {
+    const auto any = [this](bool to_host) {
+      return std::ranges::any_of(report_.copies, [&](const NsysReport::Copy& copy) {
+        return copy.migration() && copy.migration_to_host() == to_host && copy.for_fault();
+      });
+    };
+    const bool gpu_faults_missing = report_.gpu_faults.empty() && any(false);
+    if (gpu_faults_missing) summary.not_recorded.emplace_back("GPU faults (--cuda-um-gpu-page-faults=true)");
+    if (report_.cpu_faults.empty() && any(true)) {
+      summary.not_recorded.emplace_back("CPU faults (--cuda-um-cpu-page-faults=true)");
+    }
+    if (summary.inferred_objects != 0) summary.not_recorded.emplace_back("allocations (--cuda-memory-usage=true)");
+    if (report_.calls.empty()) summary.not_recorded.emplace_back("calls of CUDA (--trace=cuda)");
+    if (summary.graphs != 0) summary.not_recorded.emplace_back("kernels of graphs (--cuda-graph-trace=node)");
+    header.attributes = {
+        {"accesses",
+         moved ? "pages that faulted and what the driver moved with them" : "pages that faulted: a lower bound"},
+        {"durations", summary.served_ns == 0 ? "recorded"
+                      : gpu_faults_missing
+                          ? "recorded, less the time of migrations for faults and of the driver's work around them"
+                          : "recorded, less the time in which faults were served"}};
+    std::string missing;
+    for (const std::string& what : summary.not_recorded) missing += (missing.empty() ? "" : ", ") + what;
+    if (!missing.empty()) header.attributes.emplace_back("not recorded", missing);
   }
 
   bool is_blocking(const NsysReport::Copy& copy, const std::unordered_map<std::int64_t, std::size_t>& calls) const {
@@ -143,13 +287,29 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     return found == calls.end() || report_.calls[found->second].name.find("Async") == std::string::npos;
   }
 
+  // As its call says: cudaMemset, cuMemsetD8 and the like wait, cudaMemsetAsync does not. Without the call it is
+  // unknown, and the host goes on.
+  bool fill_is_blocking(const NsysReport::Memset& fill,
+                        const std::unordered_map<std::int64_t, std::size_t>& calls) const {
+    const auto found = calls.find(fill.correlation);
+    if (found == calls.end()) return false;
+    const std::string& name = report_.calls[found->second].name;
+    return name.find("Memset") != std::string::npos && name.find("Async") == std::string::npos;
+  }
+
   void take(const Step& step) {
     // In the order of StepKind.
-    constexpr std::array kTake = {&NsysConversion::memory,      &NsysConversion::memory, &NsysConversion::host_data,
-                                  &NsysConversion::synchronize, &NsysConversion::kernel, &NsysConversion::copy,
-                                  &NsysConversion::host_access, &NsysConversion::counter};
+    constexpr std::array kTake = {&NsysConversion::range,       &NsysConversion::memory,      &NsysConversion::memory,
+                                  &NsysConversion::host_data,   &NsysConversion::synchronize, &NsysConversion::prefetch,
+                                  &NsysConversion::kernel,      &NsysConversion::copy,        &NsysConversion::fill,
+                                  &NsysConversion::host_access, &NsysConversion::read_back,   &NsysConversion::counter};
+    // What the host touches between two calls is one access.
+    if (step.kind < StepKind::kHostAccess) finish_host_access();
     (this->*kTake.at(static_cast<std::size_t>(step.kind)))(step);
+    if (step_ == steps_.size()) finish_host_access();
   }
+
+  void range(const Step& step) { ready.emplace_back(ranges_[step.index].range); }
 
   void memory(const Step& step) {
     const NsysReport::Memory& event = report_.memory[step.index];
@@ -163,6 +323,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     }
     const ObjectId id = ++summary.objects;
     live_.insert(id, address, bytes);
+    if (kind == ObjectKind::kManaged) managed_.insert(id);
     ready.emplace_back(ObjectAlloc{id, kind, bytes, address, device});
   }
 
@@ -181,15 +342,50 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
 
   void synchronize(const Step& step) {
     const NsysReport::Call& call = report_.calls[step.index];
+    const auto named = [&call](const char* part) { return call.name.find(part) != std::string::npos; };
+    NsysReport::Reference of;
+    if (const auto found = report_.references.find(call.correlation); found != report_.references.end()) {
+      of = found->second;
+    }
     Sync out;
-    const auto stream = report_.synchronized_streams.find(call.correlation);
-    if (call.name.find("StreamSynchronize") != std::string::npos && stream != report_.synchronized_streams.end()) {
-      out.kind = SyncKind::kStream;
-      out.stream = stream->second;
+    if (named("EventRecord")) {
+      if (!of.stream || !of.event) return;  // nothing can wait for it
+      out = {SyncKind::kEventRecord, *of.stream, event_number(*of.event)};
+    } else if (named("StreamWaitEvent")) {
+      if (!of.stream || !of.event || !events_.contains(*of.event)) {
+        ++summary.lost_waits;
+        return;
+      }
+      out = {SyncKind::kEventWait, *of.stream, event_number(*of.event)};
+    } else if (named("StreamSynchronize") && of.stream) {
+      out = {SyncKind::kStream, *of.stream, 0};
+    } else if (named("EventSynchronize") && of.event && events_.contains(*of.event)) {
+      out = {SyncKind::kEventSynchronize, 0, event_number(*of.event)};
+    } else if (named("StreamSynchronize") || named("EventSynchronize")) {
+      ++summary.vague_waits;
     }
     out.host_gap_ns = host_gap(step);
     ready.emplace_back(out);
-    gpu_busy_until_ = 0;
+    if (out.kind == SyncKind::kDevice) gpu_busy_until_ = 0;
+  }
+  // By first appearance, as the report's may be any.
+  std::uint64_t event_number(std::uint64_t event) {
+    return events_.try_emplace(event, events_.size() + 1).first->second;
+  }
+
+  void prefetch(const Step& step) {
+    const Prefetched& in = prefetches_[step.index];
+    const std::int64_t gap = host_gap(step);
+    bool first = true;
+    for (const AddressMap::Entry& entry : live_.overlapping(in.address, in.bytes)) {
+      const std::uint64_t from = std::max(in.address, entry.address);
+      const std::uint64_t to = std::min(in.address + in.bytes, entry.address + entry.bytes);
+      ready.emplace_back(
+          Prefetch{entry.id, from - entry.address, to - from, in.destination, in.stream, first ? gap : 0});
+      (in.destination < 0 ? summary.to_host : summary.to_gpu).accounted += to - from;
+      first = false;
+    }
+    if (first) ++summary.outside;
   }
 
   void kernel(const Step& step) {
@@ -220,6 +416,19 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     ready.emplace_back(std::move(out));
   }
 
+  // The managed object that an operation without an address is about, if there can be but one.
+  ObjectId managed_of(std::uint64_t bytes) const {
+    ObjectId exact = kNoObject, larger = kNoObject;
+    std::uint64_t exact_ones = 0, larger_ones = 0;
+    for (const auto& [address, entry] : live_.entries()) {
+      if (entry.bytes < bytes || !managed_.contains(entry.id)) continue;
+      (entry.bytes == bytes ? exact : larger) = entry.id;
+      ++(entry.bytes == bytes ? exact_ones : larger_ones);
+    }
+    if (exact_ones == 1) return exact;
+    return exact_ones == 0 && larger_ones == 1 ? larger : kNoObject;
+  }
+
   void copy(const Step& step) {
     const NsysReport::Copy& in = report_.copies[step.index];
     Memcpy out;
@@ -228,26 +437,62 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     out.stream = in.stream;
     out.blocking = blocking_.at(step.index);
     out.host_gap_ns = host_gap(step);
+    const bool from = NsysReport::is_managed(in.source_kind), to = NsysReport::is_managed(in.destination_kind);
+    if (from != to) (from ? out.src : out.dst).object = managed_of(in.bytes);
+    if ((from || to) && out.src.object == kNoObject && out.dst.object == kNoObject) ++summary.unplaced_copies;
     ready.emplace_back(out);
+  }
+
+  void fill(const Step& step) {
+    const NsysReport::Memset& in = report_.memsets[step.index];
+    ++summary.fills;
+    const ObjectId object = NsysReport::is_managed(in.kind) ? managed_of(in.bytes) : kNoObject;
+    if (object == kNoObject) {
+      ++summary.fills_left_out;
+      return;
+    }
+    ready.emplace_back(Memset{object, 0, in.bytes, in.stream, host_gap(step), fill_blocks_.at(step.index)});
   }
 
   void host_access(const Step& step) {
     const NsysReport::Fault& fault = report_.cpu_faults[step.index];
-    AccessSet set;
-    const std::uint64_t page = fault.address / kBasePageBytes * kBasePageBytes;
-    live_.add_accesses(page, kBasePageBytes, AccessMode::kReadWrite, NsysImporter::kQuantumBytes, set);
-    std::vector<ObjectAccess> accesses = set.take();
-    // Without recorded calls nothing says that the host waited; what it touches after a kernel's end it waited for.
-    if (report_.calls.empty() && gpu_busy_until_ != 0 && fault.start >= gpu_busy_until_) {
-      ready.emplace_back(Sync{});
-      gpu_busy_until_ = 0;
-    }
-    if (accesses.empty()) ++summary.outside;
-    for (ObjectAccess& access : accesses) {
-      if (live_.find(fault.address).id != access.object) continue;  // a neighbour on the same page
-      ready.emplace_back(HostAccess{access.object, std::move(access.extents), {}, 0});
+    wait_for_kernels(fault.start);
+    const AddressMap::Entry entry = live_.find(fault.address);
+    if (entry.id == kNoObject) {
+      ++summary.outside;
+    } else {
+      // Of the page, what is the object's.
+      const std::uint64_t page = fault.address / kBasePageBytes * kBasePageBytes;
+      const std::uint64_t from = std::max(page, entry.address) - entry.address;
+      const std::uint64_t to = std::min(page + kBasePageBytes, entry.address + entry.bytes) - entry.address;
+      touched_by_host_.add(entry.id, from / NsysImporter::kQuantumBytes,
+                           (to + NsysImporter::kQuantumBytes - 1) / NsysImporter::kQuantumBytes,
+                           AccessMode::kReadWrite);
     }
     put_counter("cpu_fault", fault.address, fault.count, fault.start, fault.start, 0);
+  }
+
+  void read_back(const Step& step) {
+    const NsysReport::Copy& in = report_.copies[step.index];
+    wait_for_kernels(in.start);
+    const std::uint64_t outside =
+        live_.add_accesses(in.address, in.bytes, AccessMode::kReadWrite, NsysImporter::kQuantumBytes, touched_by_host_);
+    summary.to_host.accounted += in.bytes - outside;
+    if (outside == in.bytes) ++summary.outside;
+  }
+
+  // Without recorded calls nothing says that the host waited; what it touches after a kernel's end it waited for.
+  void wait_for_kernels(std::int64_t time) {
+    if (!report_.calls.empty() || gpu_busy_until_ == 0 || time < gpu_busy_until_) return;
+    finish_host_access();
+    ready.emplace_back(Sync{});
+    gpu_busy_until_ = 0;
+  }
+
+  void finish_host_access() {
+    for (ObjectAccess& access : touched_by_host_.take()) {
+      ready.emplace_back(HostAccess{access.object, std::move(access.extents), {}, 0});
+    }
   }
 
   // Written right after its allocation: when, the report does not say.
@@ -298,7 +543,13 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
   KernelFaults faults_;
   std::vector<HostData> host_data_;
   std::vector<Step> steps_;
-  std::unordered_map<std::size_t, bool> blocking_;  // copies; only looked up
+  std::vector<TimedRange> ranges_;
+  std::vector<Prefetched> prefetches_;
+  std::unordered_map<std::size_t, bool> blocking_;           // copies; only looked up
+  std::vector<bool> fill_blocks_;                            // fills
+  std::unordered_map<std::uint64_t, std::uint64_t> events_;  // numbers of those recorded; only looked up
+  std::unordered_set<ObjectId> managed_;                     // only looked up
+  AccessSet touched_by_host_;                                // since the last call
   std::size_t step_ = 0, fault_base_ = 0;
   AddressMap live_;
   std::int64_t last_call_end_ = -1, gpu_busy_until_ = 0;

@@ -1,35 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns an SQLite export of Nsight Systems into a trace, for programs that were not recorded by the tracer.
 //
-// Record with `nsys profile --trace=cuda --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true
-// --cuda-memory-usage=true --cuda-graph-trace=node`, then `nsys export --type sqlite`.
+// Record with `nsys profile --trace=cuda,nvtx --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true
+// --cuda-memory-usage=true --cuda-graph-trace=node`, then `nsys export --type sqlite`. A report that was recorded with
+// less says less: the header and `not_recorded` tell what is missing and which flag records it.
 //
 // Nsight sees kernels and the driver's events, not accesses. What the conversion decides:
 //  - Order: that of the API calls (table CUPTI_ACTIVITY_KIND_RUNTIME), else that of the GPU's times. Host gaps are the
 //    times between calls.
 //  - Objects: the memory usage events, with their addresses; a free that is missing happens where the address is used
 //    again. Unified-memory events outside of all of them make managed objects of whole 2 MB blocks, alive throughout.
-//  - Accesses of a kernel: the pages that were migrated for its faults, and the lowest page of each of its fault
-//    batches (all that is recorded where nothing had to be migrated), in the batch's mode. Pages that were resident, or
-//    that the driver prefetched in time, are missing: a lower bound, Coverage::kDeclared; kNone without any. Faults are
-//    a kernel's by time alone; of kernels that overlap they go to the one that started first.
-//  - A kernel's duration is the recorded one less the time in which its fault batches were served.
-//  - CPU faults are host accesses (read and write: the kind is not recorded). Copies have no addresses.
+//  - Accesses of a kernel: the pages that came to its GPU while it ran, for its faults or with them (the driver's
+//    prefetching), and the lowest page of each of its fault batches (all that is recorded where nothing had to be
+//    moved), in the batch's mode. What comes back from a GPU to which nothing was brought, the last kernel wrote. Pages
+//    that were resident are missing, and pages that were moved in vain are too many; NsysAccesses::kFaulted takes those
+//    that faulted alone, a lower bound. Coverage::kDeclared; kNone without any. Faults are a kernel's by time alone; of
+//    kernels that overlap on one GPU they go to the one that started first.
+//  - A kernel's duration is the recorded one less the time in which its faults were served (nsys_faults.h).
+//  - CPU faults, and pages that came to the host for its faults or with them, are host accesses (read and write: the
+//    kind is not recorded).
+//  - Migrations that a call asked for are prefetches, at the call (cudaMemPrefetchAsync) during which they began, else
+//    at the first one before that has none; on the stream of the next launch. Calls that moved nothing are left out.
+//  - Copies and fills have no addresses. Where one end is managed memory, it is the only managed object of that size,
+//  or
+//    the only one that is large enough; else plain memory, and a fill is left out. Fills of plain memory are left out.
+//  - What the host and streams wait for: by the name of the call and the stream or event of its row. Where the report
+//    does not say, the host waits for all, and a stream for nothing.
+//  - Ranges of NVTX: nsys_ranges.h. Graph launches recorded as wholes are left out.
 //  - Migrations and faults are also kept as UvmCounter records, kinds and flags as CUPTI's.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/import/importer.h"
 
 namespace uvmsim::trace {
 
+enum class NsysAccesses : std::uint8_t { kMoved, kFaulted };
+
 struct NsysImportOptions {
   std::optional<std::uint32_t> process;  // pid, when several launched kernels
-  bool counters = true;                  // keep the UvmCounter records
+  NsysAccesses accesses = NsysAccesses::kMoved;
+  std::string iterations;  // name of the NVTX ranges that are iterations; empty: found (nsys_ranges.h)
+  bool counters = true;    // keep the UvmCounter records
   std::string provenance;
+};
+
+// Bytes of unified memory that were recorded to move, but for evictions, and those of them that accesses and prefetches
+// of the trace stand for.
+struct AccountedBytes {
+  std::uint64_t recorded = 0, accounted = 0;
 };
 
 struct NsysImportSummary {
@@ -40,6 +63,20 @@ struct NsysImportSummary {
   std::uint64_t outside = 0;             // events at addresses that no live object holds
   std::uint64_t missing_frees = 0;       // allocations over live ones
   std::uint64_t implied_host_bytes = 0;  // that the host had, as they came from there first (nsys_faults.h)
+  std::uint64_t implied_gpu_bytes = 0;   // that a GPU had, as they came back from there (nsys_faults.h)
+  std::int64_t kernel_ns = 0;            // recorded
+  std::int64_t served_ns = 0;            // of which faults were served
+  std::uint64_t graphs = 0;              // launches recorded as wholes, left out
+  std::int64_t graph_ns = 0;
+  AccountedBytes to_gpu, to_host;
+  std::uint64_t prefetch_calls = 0, idle_prefetch_calls = 0;  // all; those that moved nothing, left out
+  std::uint64_t fills = 0, fills_left_out = 0;
+  std::uint64_t unplaced_copies = 0;  // of managed memory, left as copies of plain memory
+  std::uint64_t vague_waits = 0;      // of the host, for all in place of what the report does not name
+  std::uint64_t lost_waits = 0;       // of streams for events that the report does not name, left out
+  std::string iteration;              // name of the NVTX ranges that became iterations
+  std::uint64_t iterations = 0;
+  std::vector<std::string> not_recorded;  // each with the flag that would record it
 };
 
 class NsysImporter : public Importer<NsysImportSummary> {

@@ -13,8 +13,6 @@ namespace uvmsim::trace {
 
 namespace {
 
-constexpr std::uint32_t kCauseFault = 2;
-
 std::uint64_t page_begin(std::uint64_t address) { return address / kBasePageBytes * kBasePageBytes; }
 
 AddressRange whole_blocks(std::uint64_t address, std::uint64_t bytes) {
@@ -26,23 +24,47 @@ AccessMode mode_of(std::uint32_t access) {
   return access == 1 || access == 4 ? AccessMode::kRead : AccessMode::kReadWrite;
 }
 
-// Which running kernel an event belongs to. Events come by time.
+// Which kernel that runs on the event's GPU an event belongs to. Events come by time.
 class Running {
  public:
   explicit Running(const std::vector<NsysReport::Kernel>& kernels) : kernels_(kernels) {}
   // The one that started first; kNone without any. `ambiguous`: another one ran too.
-  std::size_t at(std::int64_t time, bool& ambiguous) {
-    while (next_ < kernels_.size() && kernels_[next_].start <= time) running_.push_back(next_++);
-    while (!running_.empty() && kernels_[running_.front()].end < time) running_.pop_front();
-    ambiguous = running_.size() > 1 && kernels_[running_[1]].end >= time;
-    return running_.empty() ? kNone : running_.front();
+  std::size_t at(std::int64_t time, std::int32_t device, bool& ambiguous) {
+    for (; next_ < kernels_.size() && kernels_[next_].start <= time; ++next_) {
+      running_[kernels_[next_].device].push_back(next_);
+    }
+    std::deque<std::size_t>& running = running_[device];
+    // The last one stays: what it wrote may come back after its end.
+    while (running.size() > 1 && kernels_[running.front()].end < time) running.pop_front();
+    last_ = running.empty() ? kNone : running.back();
+    ambiguous = running.size() > 1 && kernels_[running[1]].end >= time;
+    return running.empty() || kernels_[running.front()].end < time ? kNone : running.front();
   }
+  // The last one on the GPU of the last event that had begun then.
+  std::size_t last_begun() const { return last_; }
   static constexpr std::size_t kNone = SIZE_MAX;
 
  private:
   const std::vector<NsysReport::Kernel>& kernels_;
-  std::size_t next_ = 0;
-  std::deque<std::size_t> running_;  // by start
+  std::size_t next_ = 0, last_ = kNone;
+  std::map<std::int32_t, std::deque<std::size_t>> running_;  // by GPU; of each by start
+};
+
+// The time of one kernel in which faults were served, from intervals by their start.
+class ServedTime {
+ public:
+  void add(std::int64_t begin, std::int64_t end, const NsysReport::Kernel& kernel, std::int64_t longest_pause = 0) {
+    if (until_ != INT64_MIN && begin - until_ <= longest_pause) begin = until_;
+    begin = std::max({begin, until_, kernel.start});
+    end = std::min(end, kernel.end);
+    if (end <= begin) return;
+    total += end - begin;
+    until_ = end;
+  }
+  std::int64_t total = 0;
+
+ private:
+  std::int64_t until_ = INT64_MIN;
 };
 
 struct Event {
@@ -71,11 +93,11 @@ std::vector<Event> events_of(const NsysReport& report) {
 
 }  // namespace
 
-KernelFaults attribute_faults(const NsysReport& report) {
+KernelFaults attribute_faults(const NsysReport& report, bool prefetched) {
   KernelFaults out;
   out.touched.resize(report.kernels.size());
   out.served_ns.resize(report.kernels.size());
-  std::vector<std::int64_t> served_until(report.kernels.size(), 0);
+  std::vector<ServedTime> served(report.kernels.size());
   const auto note = [&out](std::size_t kernel, bool ambiguous, const TouchedPages& pages) {
     if (kernel == Running::kNone) {
       ++out.unattributed;
@@ -87,24 +109,50 @@ KernelFaults attribute_faults(const NsysReport& report) {
   bool ambiguous = false;
   Running during_faults(report.kernels);
   for (const NsysReport::Fault& fault : report.gpu_faults) {
-    const std::size_t kernel = during_faults.at(fault.start, ambiguous);
+    const std::size_t kernel = during_faults.at(fault.start, fault.device, ambiguous);
     note(kernel, ambiguous, {page_begin(fault.address), kBasePageBytes, mode_of(fault.access)});
-    if (kernel == Running::kNone) continue;
-    const std::int64_t begin = std::max(fault.start, served_until[kernel]);
-    const std::int64_t end = std::min(fault.end, report.kernels[kernel].end);
-    if (end > begin) {
-      out.served_ns[kernel] += end - begin;
-      served_until[kernel] = end;
-    }
+    if (kernel != Running::kNone) served[kernel].add(fault.start, fault.end, report.kernels[kernel]);
   }
   Running during_copies(report.kernels);
+  AddressSet on_gpu;
+  std::size_t memory = 0;
   std::size_t batch = 0;  // the batch that was being served: the last one that began before
   for (const NsysReport::Copy& copy : report.copies) {
-    if (!copy.migration_to_gpu() || copy.cause != kCauseFault || copy.bytes == 0) continue;
+    if (!copy.migration() || copy.bytes == 0) continue;
+    for (; memory < report.memory.size() && report.memory[memory].time <= copy.start; ++memory) {
+      const NsysReport::Memory& event = report.memory[memory];
+      if (!event.free && event.bytes != 0) on_gpu -= AddressRange(event.address, event.address + event.bytes);
+    }
+    const std::size_t kernel = during_copies.at(copy.start, copy.device, ambiguous);
+    const AddressRange range(copy.address, copy.address + copy.bytes);
+    if (copy.migration_to_host()) {
+      AddressSet fresh(range);
+      const auto [first, last] = on_gpu.equal_range(range);
+      for (auto known = first; known != last; ++known) fresh -= *known;
+      if (!fresh.empty() && during_copies.last_begun() != Running::kNone) {
+        for (const AddressRange& piece : fresh) {
+          const std::uint64_t bytes = piece.upper() - piece.lower();
+          out.touched[during_copies.last_begun()].push_back({piece.lower(), bytes, AccessMode::kWrite});
+          out.implied_bytes += bytes;
+        }
+      }
+      on_gpu += range;
+      continue;
+    }
+    on_gpu += range;
+    if (!copy.for_touch()) continue;
     while (batch < report.gpu_faults.size() && report.gpu_faults[batch].start <= copy.start) ++batch;
     const AccessMode mode = batch == 0 ? AccessMode::kReadWrite : mode_of(report.gpu_faults[batch - 1].access);
-    note(during_copies.at(copy.start, ambiguous), ambiguous, {copy.address, copy.bytes, mode});
+    if (kernel != Running::kNone && report.gpu_faults.empty()) {
+      served[kernel].add(copy.start - kBeforeCopiesNs, copy.end + kAfterCopiesNs, report.kernels[kernel],
+                         kLongestPauseNs - kBeforeCopiesNs - kAfterCopiesNs);
+    }
+    if (!copy.for_fault() && !prefetched) continue;
+    if (!copy.for_fault() && kernel == Running::kNone) continue;  // no touch of its own
+    note(kernel, ambiguous, {copy.address, copy.bytes, mode});
+    if (kernel != Running::kNone) out.moved_bytes += copy.bytes;
   }
+  for (std::size_t i = 0; i < served.size(); ++i) out.served_ns[i] = served[i].total;
   return out;
 }
 

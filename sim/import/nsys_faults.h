@@ -21,12 +21,24 @@ struct TouchedPages {
 
 struct KernelFaults {
   std::vector<std::vector<TouchedPages>> touched;  // by kernel
-  std::vector<std::int64_t> served_ns;             // of each kernel: time in which a fault batch was being served
+  std::vector<std::int64_t> served_ns;             // of each kernel: time in which faults were being served
   std::uint64_t unattributed = 0;                  // faults and migrations for them outside of every kernel
   std::uint64_t ambiguous = 0;                     // where kernels overlapped; they went to the one that started first
+  std::uint64_t moved_bytes = 0;                   // of the migrations that became touches
+  std::uint64_t implied_bytes = 0;                 // that a GPU had, though nothing says how they came there
 };
+
+// With recorded fault batches, faults were served while a batch was. Without, the migrations for faults tell: the
+// driver works on a batch before its first copy and after its last one, and serves pending batches without a pause. On
+// an H200 with driver 580 nine of ten batches with copies begin to copy within 64 us and end within 14 us after (median
+// 17 and 10 us, 2658 batches of 77 programs).
+inline constexpr std::int64_t kBeforeCopiesNs = 17000, kAfterCopiesNs = 10000;
+inline constexpr std::int64_t kLongestPauseNs = 64000 + 14000;  // between copies of batches one after the other
+
+// A kernel touched the pages that faulted, and with `prefetched` those that the driver moved with them. It wrote what
+// came back from a GPU to which nothing brought it: the last kernel that had begun did.
 // Kernels, copies and faults must be sorted by their start.
-KernelFaults attribute_faults(const NsysReport& report);
+KernelFaults attribute_faults(const NsysReport& report, bool prefetched);
 
 // Disjoint ranges [lower, upper) of addresses; those that touch are one.
 using AddressRange = boost::icl::right_open_interval<std::uint64_t>;

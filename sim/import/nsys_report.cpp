@@ -3,12 +3,14 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <sstream>
 
 #include "sim/common/error.h"
 #include "sim/formats/sqlite_reader.h"
+#include "sim/trace/foreign.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 
@@ -20,6 +22,10 @@ constexpr std::int64_t kLatest = std::int64_t{1} << 61;
 constexpr auto kHighestAddress = static_cast<std::int64_t>(kMaxAddress - 1);
 constexpr auto kMostBytes = static_cast<std::int64_t>(kMaxObjectBytes);
 constexpr std::int64_t kAny = INT64_MAX;
+
+std::string milliseconds(std::int64_t ns) {
+  return fmt::format("{}{}", ns / 1000000, ns % 1000000 == 0 ? "" : fmt::format(".{:03}", ns / 1000 % 1000));
+}
 
 using Row = SqliteReader::Row;
 
@@ -35,7 +41,11 @@ class ReportReader {
     read_copies();
     read_faults();
     read_memory();
+    read_memsets();
     read_calls();
+    read_references();
+    read_ranges();
+    report_.graphs = graphs();
     database_.each("TARGET_INFO_GPU", {"name"}, 1, [&](const Row& row) {
       if (report_.gpu.empty()) report_.gpu = printable(row.text(0));
     });
@@ -60,9 +70,8 @@ class ReportReader {
   }
 
   void choose_process() {
-    if (!database_.has_table("CUPTI_ACTIVITY_KIND_KERNEL")) {
-      throw_input_error("{}: no kernels (table CUPTI_ACTIVITY_KIND_KERNEL); record with --trace=cuda", path_);
-    }
+    refuse_other_databases();
+    if (database_.rows("CUPTI_ACTIVITY_KIND_KERNEL") == 0) refuse_without_kernels();
     std::set<std::uint32_t> found;
     database_.each("CUPTI_ACTIVITY_KIND_KERNEL", {"start", "globalPid"}, 1, [&](const Row& row) {
       if (row.has(1)) found.insert(process_of(row.required(1, INT64_MIN, kAny)));
@@ -109,11 +118,57 @@ class ReportReader {
       kernel.registers = number(row, 13);
       kernel.shared_bytes = static_cast<std::uint32_t>(row.integer(14, 0, 1 << 24, 0) + row.integer(15, 0, 1 << 24, 0));
     });
-    if (report_.kernels.empty()) throw_input_error("{}: no kernels", path_);
+  }
+
+  NsysReport::Graphs graphs() const {
+    NsysReport::Graphs graphs;
+    each("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "start end", 2, [&](const Row& row) {
+      const std::int64_t start = row.required(0, 0, kLatest);
+      ++graphs.launches;
+      graphs.gpu_ns = std::min(kLatest, graphs.gpu_ns + row.required(1, start, kLatest) - start);
+    });
+    return graphs;
+  }
+
+  void refuse_other_databases() const {
+    if (database_.has_table("StringTable") && !database_.has_table("StringIds")) {
+      throw_input_error(
+          "{}: an export of nvprof (tables StringTable, Version), not of Nsight Systems; nvprof's are not read: record "
+          "with `nsys profile`, then `nsys export --type sqlite`",
+          path_);
+    }
+    if (database_.has_table("StringIds") || database_.has_table("CUPTI_ACTIVITY_KIND_KERNEL")) return;
+    std::vector<std::string> tables = database_.tables();
+    constexpr std::size_t kShown = 4;
+    const bool more = tables.size() > kShown;
+    tables.resize(std::min(tables.size(), kShown));
+    for (std::string& table : tables) table = printable(table);
+    throw_input_error("{}: no kernels: an SQLite database, but no report of Nsight Systems (its tables: {}{})", path_,
+                      tables.empty() ? "none" : fmt::format("{}", fmt::join(tables, ", ")), more ? ", ..." : "");
+  }
+
+  [[noreturn]] void refuse_without_kernels() const {
+    const NsysReport::Graphs launched = graphs();
+    if (launched.launches != 0) {
+      throw_input_error(
+          "{}: no kernels: {} graph launches ({} ms of GPU time) were recorded as wholes; record with "
+          "--cuda-graph-trace=node",
+          path_, launched.launches, milliseconds(launched.gpu_ns));
+    }
+    const std::uint64_t calls = database_.rows("CUPTI_ACTIVITY_KIND_RUNTIME");
+    if (calls != 0) {
+      throw_input_error(
+          "{}: no kernels: CUDA was traced ({} calls), but the program launched none or ended before they were "
+          "recorded",
+          path_, calls);
+    }
+    throw_input_error("{}: no kernels and no calls of CUDA: it was not traced; record with --trace=cuda", path_);
   }
 
   void read_copies() {
-    constexpr auto kColumns = "start end bytes copyKind deviceId streamId correlationId migrationCause virtualAddress";
+    constexpr auto kColumns =
+        "start end bytes copyKind deviceId streamId correlationId migrationCause virtualAddress srcKind dstKind "
+        "srcDeviceId dstDeviceId";
     each("CUPTI_ACTIVITY_KIND_MEMCPY", kColumns, 4, [&](const Row& row) {
       NsysReport::Copy copy;
       copy.start = row.required(0, 0, kLatest);
@@ -124,7 +179,13 @@ class ReportReader {
       copy.stream = copy.migration() ? 0 : number(row, 5);
       copy.correlation = row.integer(6, INT64_MIN, kAny, -1);
       copy.cause = static_cast<std::uint32_t>(row.integer(7, 0, 1000, 0));
-      if (copy.migration()) copy.address = static_cast<std::uint64_t>(row.required(8, 1, kHighestAddress));
+      copy.source_kind = number(row, 9);
+      copy.destination_kind = number(row, 10);
+      if (copy.migration()) {
+        copy.address = static_cast<std::uint64_t>(row.required(8, 1, kHighestAddress));
+        const std::size_t side = copy.migration_to_host() ? 11 : 12;
+        if (row.has(side)) copy.device = device(row, side);
+      }
       report_.copies.push_back(copy);
     });
   }
@@ -167,6 +228,21 @@ class ReportReader {
     });
   }
 
+  void read_memsets() {
+    each("CUPTI_ACTIVITY_KIND_MEMSET", "start end bytes deviceId streamId correlationId memKind", 3,
+         [&](const Row& row) {
+           NsysReport::Memset set;
+           set.start = row.required(0, 0, kLatest);
+           set.end = row.required(1, set.start, kLatest);
+           set.bytes = static_cast<std::uint64_t>(row.required(2, 0, kMostBytes));
+           set.device = device(row, 3);
+           set.stream = number(row, 4);
+           set.correlation = row.integer(5, INT64_MIN, kAny, -1);
+           set.kind = number(row, 6);
+           if (set.bytes != 0) report_.memsets.push_back(set);
+         });
+  }
+
   void read_calls() {
     const auto read_call = [&](const Row& row) {
       NsysReport::Call& call = report_.calls.emplace_back();
@@ -174,15 +250,47 @@ class ReportReader {
       call.end = row.required(1, call.start, kLatest);
       call.correlation = row.required(2, INT64_MIN, kAny);
       call.name = report_.text(row.required(3, INT64_MIN, kAny));
+      call.thread = row.integer(4, INT64_MIN, kAny, 0);
     };
     each("CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId nameId", 4, read_call, "globalTid");
-    each("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "correlationId streamId", 1, [&](const Row& row) {
-      if (!row.has(1)) return;
-      const std::int64_t stream = row.required(1, INT64_MIN, kAny);
-      if (stream < 0 || stream > UINT32_MAX) return;  // none
-      report_.synchronized_streams.insert_or_assign(row.required(0, INT64_MIN, kAny),
-                                                    static_cast<std::uint32_t>(stream));
-    });
+  }
+
+  // Streams and events; 4294967295 stands for none.
+  void read_references() {
+    const auto read = [&](const Row& row) {
+      if (!row.has(0)) return;
+      const auto known = [&row](std::size_t column, std::int64_t most) -> std::optional<std::uint64_t> {
+        if (!row.has(column)) return {};
+        const std::int64_t value = row.required(column, INT64_MIN, kAny);
+        if (value < 0 || value >= most) return {};
+        return static_cast<std::uint64_t>(value);
+      };
+      NsysReport::Reference reference;
+      if (const auto stream = known(1, UINT32_MAX)) reference.stream = static_cast<std::uint32_t>(*stream);
+      if (const auto event = known(2, UINT32_MAX)) reference.event = known(3, UINT32_MAX).value_or(0) << 32 | *event;
+      report_.references.insert_or_assign(row.required(0, INT64_MIN, kAny), reference);
+    };
+    for (const char* table : {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_CUDA_EVENT"}) {
+      each(table, "correlationId streamId eventId contextId", 1, read);
+    }
+  }
+
+  // What began and ended within the recording.
+  void read_ranges() {
+    constexpr std::int64_t kPushPop = 59, kStartEnd = 60;
+    const auto read = [&](const Row& row) {
+      const std::int64_t type = row.integer(2, INT64_MIN, kAny, kPushPop);
+      if (!row.has(1) || (type != kPushPop && type != kStartEnd)) return;
+      NsysReport::Range range;
+      range.start = row.required(0, 0, kLatest);
+      range.end = row.required(1, 0, kLatest);
+      range.name = row.has(3) ? row.text(3) : report_.text(row.integer(4, INT64_MIN, kAny, -1));
+      range.thread = row.integer(5, INT64_MIN, kAny, 0);
+      range.nested = type == kPushPop;
+      if (!is_utf8(range.name)) range.name = printable(range.name);
+      if (range.end > range.start) report_.ranges.push_back(std::move(range));
+    };
+    each("NVTX_EVENTS", "start end eventType text textId", 1, read, "globalTid");
   }
 
   std::string path_;
@@ -199,6 +307,10 @@ std::string NsysReport::text(std::int64_t id) const {
 }
 
 NsysReport read_nsys_report(const std::string& path, std::optional<std::uint32_t> process) {
+  if (!is_database(path)) {
+    const std::string hint = foreign_hint(path);
+    if (!hint.empty()) throw_input_error("{}: cannot be read as an SQLite database{}", path, hint);
+  }
   return ReportReader(path, process).read();
 }
 

@@ -2,8 +2,10 @@
 // What an Nsight Systems export (`nsys export --type sqlite`) holds of one process, as plain rows. Tables exist only
 // when they are not empty, and columns come and go between versions, so everything is found by name. Enumerations are
 // Nsight's: copyKind 1 HtoD, 2 DtoH, 8 DtoD, 11 to 13 unified memory HtoD, DtoH, DtoD; migrationCause 1 user, 2 fault,
-// 3 prefetch of the driver, 4 eviction; memKind 1 pinned, 2 device, 4 managed, 5 and 6 their static forms;
-// memoryOperationType 0 allocation, 1 free; faultAccessType 1 read, 2 write, 3 atomic, 4 prefetch.
+// 3 prefetch of the driver, 4 eviction; memKind, srcKind and dstKind 1 pinned, 2 device, 4 managed, 5 and 6 the static
+// forms of both; memoryOperationType 0 allocation, 1 free; faultAccessType 1 read, 2 write, 3 atomic, 4 prefetch;
+// eventType of NVTX 59 push to pop, 60 start to end. syncType means different things in reports of different years:
+// what a call waits for is told by its name, and by the stream and the event of its row.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +32,17 @@ struct NsysReport {
     std::int64_t correlation = 0;
     std::uint64_t bytes = 0, address = 0;  // of migrations
     std::uint32_t stream = 0, kind = 0, cause = 0;
-    std::int32_t device = 0;
+    std::uint32_t source_kind = 0, destination_kind = 0;
+    std::int32_t device = 0;  // of a migration: where to, or whence it comes to the host
     bool migration() const { return kind >= 11 && kind <= 13; }
     bool migration_to_gpu() const { return kind == 11; }
+    bool migration_to_host() const { return kind == 12; }
+    // Of a kernel's or the host's touch, and not of a call or an eviction.
+    bool for_fault() const { return cause == kCauseFault; }
+    bool for_touch() const { return for_fault() || cause == kCausePrefetch; }
   };
+  static constexpr std::uint32_t kCauseUser = 1, kCauseFault = 2, kCausePrefetch = 3, kCauseEviction = 4;
+  static constexpr bool is_managed(std::uint32_t kind) { return kind == 4 || kind == 6; }
   struct Fault {  // by a GPU: one record is one batch; by the CPU
     std::int64_t start = 0, end = 0;
     std::uint64_t address = 0, count = 0;
@@ -47,26 +56,52 @@ struct NsysReport {
     std::int32_t device = 0;
     bool free = false;
   };
-  struct Call {  // of CUDA's API
+  struct Memset {
     std::int64_t start = 0, end = 0;
     std::int64_t correlation = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t stream = 0, kind = 0;
+    std::int32_t device = 0;
+  };
+  struct Call {  // of CUDA's API
+    std::int64_t start = 0, end = 0;
+    std::int64_t correlation = 0, thread = 0;
     std::string name;
+  };
+  // What a call that records an event, or waits for a stream or an event, refers to.
+  struct Reference {
+    std::optional<std::uint32_t> stream;
+    std::optional<std::uint64_t> event;  // unique in the report
+  };
+  struct Range {  // of NVTX, on one thread
+    std::int64_t start = 0, end = 0;
+    std::int64_t thread = 0;
+    std::string name;
+    bool nested = true;  // pushed and popped
+  };
+  struct Graphs {  // launches recorded as wholes
+    std::uint64_t launches = 0;
+    std::int64_t gpu_ns = 0;
   };
 
   std::vector<Kernel> kernels;
   std::vector<Copy> copies;
   std::vector<Fault> gpu_faults, cpu_faults;
   std::vector<Memory> memory;
+  std::vector<Memset> memsets;
   std::vector<Call> calls;
-  std::unordered_map<std::int64_t, std::uint32_t> synchronized_streams;  // by correlation; only looked up
-  std::unordered_map<std::int64_t, std::string> strings;                 // only looked up
+  std::vector<Range> ranges;
+  Graphs graphs;
+  std::unordered_map<std::int64_t, Reference> references;  // by correlation; only looked up
+  std::unordered_map<std::int64_t, std::string> strings;   // only looked up
   std::string gpu;
 
   std::string text(std::int64_t id) const;
 };
 
 // `process`: whose records, when several processes launched kernels. Throws InputError naming file, table and row for
-// values that cannot be, and when there are no kernels or several processes and none was chosen.
+// values that cannot be; when there are no kernels, with what the file is or how it was recorded; and when there are
+// several processes and none was chosen.
 NsysReport read_nsys_report(const std::string& path, std::optional<std::uint32_t> process);
 
 }  // namespace uvmsim::trace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The oracleGeneral format of libCacheSim: requests of 24 bytes, little-endian, one after the other, no header. Plain
-// or zstd-compressed when read.
+// or packed (zstd, gzip, xz) when read.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace uvmsim::layout {
 namespace {
 constexpr std::uint64_t kRequestRounding = 256;
 constexpr std::uint64_t kFirstRegion = std::uint64_t{2} << 20;    // with growth
-constexpr std::uint64_t kMostSlack = (std::uint64_t{128} << 20);  // from so much more than the request a chunk is split
+constexpr std::uint64_t kMostSlack = (std::uint64_t{128} << 20);  // a chunk this much larger than the request is split
 }  // namespace
 
 BestFitAllocator::BestFitAllocator(std::uint64_t arena_bytes, bool allow_growth)
@@ -20,7 +20,7 @@ BestFitAllocator::BestFitAllocator(std::uint64_t arena_bytes, bool allow_growth)
   UVMSIM_CHECK(arena_bytes != 0 && arena_bytes % kFirstRegion == 0, "an arena of {} bytes", arena_bytes);
 }
 
-// Another region that has room for a chunk of that size; false where the arena has not.
+// Opens another region with room for a chunk of that size; returns false where the arena has no room.
 bool BestFitAllocator::extend(std::uint64_t size) {
   const std::uint64_t left = settings_.memory_limit_bytes - reserved_bytes_;
   if (size > left) return false;
@@ -35,7 +35,7 @@ bool BestFitAllocator::extend(std::uint64_t size) {
   return true;
 }
 
-// For a tensor of `bytes`, a chunk of `size`.
+// Makes room for a chunk of `size`, for a tensor of `bytes`.
 void BestFitAllocator::make_room(std::uint64_t bytes, std::uint64_t size) {
   if (has_chunk_for(size) || extend(size)) return;
   finish_all();

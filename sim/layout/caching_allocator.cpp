@@ -8,8 +8,10 @@
 namespace uvmsim::layout {
 
 namespace {
-constexpr std::uint64_t kSmallestRemainder = 512;                  // of a small block that is split off
-constexpr std::uint64_t kLargestUnsplit = std::uint64_t{1} << 20;  // remainder of a large one that is not
+// Smallest remainder of a small block that is split off.
+constexpr std::uint64_t kSmallestRemainder = 512;
+// Largest remainder of a large block that is not split off.
+constexpr std::uint64_t kLargestUnsplit = std::uint64_t{1} << 20;
 }  // namespace
 
 CachingAllocator::FreeBlock CachingAllocator::entry(const Place& place) const {
@@ -23,8 +25,8 @@ void CachingAllocator::put(const Place& place) {
   pool.blocks.insert(entry(place));
 }
 
-// The smallest block that is large enough, unless it is of the wrong side of the maximal split size; it leaves the
-// pool.
+// Removes and returns the smallest block that is large enough, unless it is on the wrong side of the maximal split
+// size.
 std::optional<CachingAllocator::FreeBlock> CachingAllocator::find(Pool& pool, std::uint32_t stream,
                                                                   std::uint64_t size) {
   ++pool.searches;
@@ -115,8 +117,8 @@ void CachingAllocator::give_back_unused() {
   give_back_whole(small_);
 }
 
-// One block that is not split and as large as the request (and as the maximal split size), or several that are
-// together, from the largest on. Whether as much was given back.
+// Gives back one unsplit block that is as large as the request (and as the maximal split size), or several that are
+// large enough together, from the largest on. Returns whether enough was returned.
 bool CachingAllocator::give_back_oversize(const Pool& pool, std::uint32_t stream, std::uint64_t size) {
   if (settings_.max_split_size_bytes == 0) return false;
   const std::uint64_t needed = std::max(size, settings_.max_split_size_bytes);
@@ -156,7 +158,7 @@ void CachingAllocator::collect_garbage() {
     ages += age(block);
   }
   for (std::uint64_t bytes = 0; bytes < goal && !candidates.empty();) {
-    const WideUnsigned sum = ages;  // the mean is that at the start of the round, which goes on beyond the goal
+    const WideUnsigned sum = ages;  // each round uses the mean at its start, even beyond the goal
     const std::size_t count = candidates.size();
     std::vector<FreeBlock> younger;
     for (const FreeBlock& block : candidates) {
@@ -173,7 +175,7 @@ void CachingAllocator::collect_garbage() {
 }
 
 void CachingAllocator::add_state(StateDigest& digest) const {
-  if (settings_.garbage_collection_threshold > 0) digest.refuse();  // goes by how long blocks have been free
+  if (settings_.garbage_collection_threshold > 0) digest.refuse();  // depends on how long blocks have been free
   digest.add(end_address_);
   for (const Segment& segment : segments_) {
     if (segment.blocks.empty()) continue;

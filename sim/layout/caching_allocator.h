@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model of PyTorch's caching allocator (c10/cuda/CUDACachingAllocator): which tensor lies where in which segment.
+// A model of PyTorch's caching allocator (c10/cuda/CUDACachingAllocator): the placement of tensors in segments.
 //
-// Requests are rounded up to 512 bytes. Up to 1 MiB they come from segments of 2 MiB, below 10 MiB from segments of
-// 20 MiB, larger ones from segments of their own size rounded up to 2 MiB. The smallest free block of the stream that
-// is large enough is taken, at equal size the one at the lowest address; what is left over of a small block from 512
-// bytes on, of a large one above 1 MiB, is split off. Freed blocks join free neighbours in their segment.
-// With a maximal split size, larger blocks are neither split nor given to smaller requests.
-// Segments are given back, whole and free ones only, by empty_cache(), and where there is a limit: when it is reached,
-// first those of the maximal split size and larger that make room, then all; and before, once more than the threshold
-// is taken, large ones that were free for as many searches as the mean of all, or more. Not modelled: private pools of
+// Requests are rounded up to 512 bytes. Up to 1 MiB they come from segments of 2 MiB, below 10 MiB from segments of 20
+// MiB, larger ones from segments of their own size rounded up to 2 MiB. The smallest free block of the stream that is
+// large enough is taken, at equal size the one at the lowest address; the remainder is split off if it has at least 512
+// bytes (small blocks) or more than 1 MiB (large blocks). Freed blocks are merged with free neighbours in their
+// segment. With a maximal split size, larger blocks are neither split nor given to smaller requests. Only whole free
+// segments are returned to the driver: by empty_cache(), and if there is a limit. When it is reached, first those of
+// the maximal split size and larger that make room are returned, then all; and earlier, once more than the threshold is
+// in use, large ones that were free for at least as many searches as the mean of all. Not modelled: private pools of
 // CUDA graphs, several GPUs.
 #pragma once
 
@@ -36,15 +36,15 @@ class CachingAllocator final : public TensorAllocator {
   struct Block {
     std::uint64_t bytes = 0;
     bool free = true;
-    std::uint64_t free_since = 0;  // searches of its pool when it was put there
+    std::uint64_t free_since = 0;  // number of searches of its pool when it was put there
   };
   struct Segment {
     std::uint64_t address = 0, bytes = 0;
     std::uint32_t stream = 0;
     bool small = false;
-    std::map<std::uint64_t, Block> blocks;  // by offset; they cover the segment; none when it was given back
+    std::map<std::uint64_t, Block> blocks;  // by offset; they cover the segment; none when it was returned
   };
-  // In the order in which a search looks at them.
+  // In the order of a search.
   struct FreeBlock {
     std::uint32_t stream = 0;
     std::uint64_t bytes = 0, address = 0;

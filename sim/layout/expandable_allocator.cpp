@@ -13,7 +13,7 @@ constexpr std::uint64_t kSmallestSplitOff = 512;
 
 std::uint64_t ExpandableAllocator::small_handle() { return kSmallHandle; }
 
-// A block gets another size or state: set() and unset() keep the pools in step with the blocks.
+// set() and unset() change a block's size or state and keep the pools in step with the blocks.
 void ExpandableAllocator::set(const Place& place, const Block& block) {
   Segment& segment = segments_[place.segment];
   segment.blocks[place.offset] = block;
@@ -29,7 +29,7 @@ void ExpandableAllocator::unset(const Place& place) {
   segment.blocks.erase(block);
 }
 
-// The block and its neighbours of the same state become one.
+// Merges the block with its neighbours of the same state.
 void ExpandableAllocator::join(Place place) {
   const Blocks& blocks = segments_[place.segment].blocks;
   auto first = blocks.find(place.offset);
@@ -45,7 +45,7 @@ void ExpandableAllocator::join(Place place) {
   set({place.segment, begin}, {end - begin, state});
 }
 
-// With the addresses behind it that have no memory.
+// Returns the block's size with the unmapped addresses after it.
 std::uint64_t ExpandableAllocator::expandable_bytes(const FreeBlock& block) const {
   const Place& place = std::get<2>(block);
   const Blocks& blocks = segments_[place.segment].blocks;
@@ -59,14 +59,14 @@ std::optional<ExpandableAllocator::Place> ExpandableAllocator::find(const Pool& 
   auto best = pool.free.lower_bound({stream, size, Place{}});
   const auto is_candidate = [&](auto block) { return block != pool.free.end() && std::get<0>(*block) == stream; };
   if (!is_candidate(best)) return std::nullopt;
-  // Blocks come by their own size; only the end of a segment counts with more.
+  // Blocks are sorted by their own size; only a block at the end of a segment counts with more.
   for (auto next = std::next(best); is_candidate(next) && expandable_bytes(*next) < expandable_bytes(*best); ++next) {
     best = next;
   }
   return std::get<2>(*best);
 }
 
-// Where free blocks and addresses without memory have room together, the lowest such place; a new segment otherwise.
+// Returns the lowest place where free blocks and unmapped addresses have room together; otherwise a new segment.
 ExpandableAllocator::Place ExpandableAllocator::find_addresses(const Pool& pool, std::uint32_t stream,
                                                                std::uint64_t size, std::uint64_t handle_bytes,
                                                                bool& opened) {
@@ -88,7 +88,7 @@ ExpandableAllocator::Place ExpandableAllocator::find_addresses(const Pool& pool,
   return {segment_count_++, 0};
 }
 
-// The first handles of a block without memory get some, at least `bytes`. Returns the free block that they are in.
+// Maps memory to the first handles of an unmapped block, at least `bytes`. Returns the free block that contains them.
 ExpandableAllocator::Place ExpandableAllocator::map(Place place, std::uint64_t bytes) {
   const Segment& segment = segments_[place.segment];
   const std::uint64_t room = segment.blocks.at(place.offset).bytes;
@@ -145,7 +145,7 @@ void ExpandableAllocator::give_back_unused() {
   unmap_free(small_);
 }
 
-// Whole handles within free blocks lose their memory; a segment without any is given back.
+// Unmaps whole handles within free blocks; a segment without any memory is returned.
 void ExpandableAllocator::unmap_free(const Pool& pool) {
   const std::vector<FreeBlock> blocks(pool.free.begin(), pool.free.end());
   for (const auto& [stream, bytes, place] : blocks) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model of PyTorch's caching allocator with expandable segments (c10/cuda/CUDACachingAllocator).
 //
-// Each stream has one segment for small requests and one for large ones: a reservation of addresses in which memory
-// appears in handles of 2 MiB (small) or 20 MiB (large), as many as a request needs, at the lowest address that has
-// room for it together with free blocks beside it. The best block is the smallest one that is large enough, where a
-// block before addresses without memory counts with them, so that the end of a segment is taken last. Remainders from
-// 512 bytes on are split off. empty_cache(), and a limit that is reached, take the memory of all handles that no block
-// in use shares. When a segment has no room left, another is opened.
+// Each stream has one segment for small requests and one for large ones. A segment is a reservation of addresses in
+// which memory is mapped in handles of 2 MiB (small) or 20 MiB (large), as many as a request needs, at the lowest
+// address that has room for it together with adjacent free blocks. The best block is the smallest one that is large
+// enough; a block before unmapped addresses counts together with them, so that the end of a segment is used last.
+// Remainders of at least 512 bytes are split off. empty_cache(), and reaching the limit, unmap all handles that no
+// block in use shares. When a segment has no room left, another is opened.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ class ExpandableAllocator final : public TensorAllocator {
   void add_state(StateDigest& digest) const override;
 
  protected:
-  // Segments lie in the order in which they were opened, whatever their recorded address.
+  // Segments are placed in the order in which they were opened, independently of their recorded address.
   Placed place(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address) override;
   std::uint64_t free_block(const Place& place) override;
   void give_back_unused() override;
@@ -43,7 +43,7 @@ class ExpandableAllocator final : public TensorAllocator {
   struct Segment {
     std::uint64_t bytes = 0, handle_bytes = 0;
     std::uint32_t stream = 0;
-    Blocks blocks;  // none when it was given back
+    Blocks blocks;  // none when it was returned
   };
   using FreeBlock = std::tuple<std::uint32_t, std::uint64_t, Place>;  // stream, bytes
   struct Pool {

@@ -13,11 +13,11 @@ void TouchedBlocks::touch(BlockIndex block, std::uint32_t slots) {
   if (!is_first) at->second.last = now_;
 }
 
-void TouchedBlocks::release(BlockIndex block) {
-  const auto at = open_.find(block.value);
-  if (at == open_.end()) return;
-  closed_.push_back(at->second);
-  open_.erase(at);
+void TouchedBlocks::release(BlockIndex first, std::uint64_t count) {
+  for (auto at = open_.lower_bound(first.value); at != open_.end() && at->first < first.value + count;) {
+    closed_.push_back(at->second);
+    at = open_.erase(at);
+  }
 }
 
 std::uint64_t TouchedBlocks::peak_slots() const {
@@ -56,7 +56,7 @@ void FootprintMeter::touch(trace::ObjectId id, std::uint64_t offset, std::uint64
   const std::uint64_t end = begin + std::min(bytes, placement.bytes - offset);
   for (std::uint64_t at = begin / kBlockBytes; at <= (end - 1) / kBlockBytes; ++at) {
     const BlockIndex block = placement.blocks[at];
-    touched_.touch(block, (space_.block(block).end_page + kPagesPerBigPage - 1) / kPagesPerBigPage);
+    touched_.touch(block, (space_.end_page(block) + kPagesPerBigPage - 1) / kPagesPerBigPage);
   }
 }
 
@@ -78,7 +78,7 @@ void FootprintMeter::touch(const trace::Record& record) {
 }
 
 void FootprintMeter::add(const trace::Record& record, bool is_segment) {
-  const auto release = [this](BlockIndex block) { touched_.release(block); };
+  const auto release = [this](BlockIndex first, std::uint64_t count) { touched_.release(first, count); };
   touched_.begin_record();
   layout_.follow(record);
   if (quantum_bytes_ != 0) touch(record);

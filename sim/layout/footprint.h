@@ -8,7 +8,7 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "sim/layout/layout.h"
@@ -24,8 +24,8 @@ class TouchedBlocks {
   void begin_record() { ++now_; }
   // `slots`: 64 KB pages that the block takes of a GPU; the same at each touch.
   void touch(BlockIndex block, std::uint32_t slots);
-  // The block is freed: its address may come again as another one.
-  void release(BlockIndex block);
+  // The blocks [first, first + count) are freed: their addresses may come again as other ones.
+  void release(BlockIndex first, std::uint64_t count);
 
   // 64 KB pages, at the moment when most are between their first and last touch.
   std::uint64_t peak_slots() const;
@@ -37,7 +37,7 @@ class TouchedBlocks {
   };
 
   std::uint64_t now_ = 0;
-  std::unordered_map<std::uint64_t, Interval> open_;  // by block
+  std::map<std::uint64_t, Interval> open_;  // by block
   std::vector<Interval> closed_;
 };
 

@@ -9,6 +9,7 @@
 #include "sim/layout/caching_allocator.h"
 #include "sim/layout/expandable_allocator.h"
 #include "sim/layout/segments.h"
+#include "sim/trace/limits.h"
 
 namespace uvmsim::layout {
 
@@ -16,7 +17,6 @@ namespace {
 // Allocations of 2 MB and more that start at a multiple of it have a range of their own, cut off where they end.
 bool owns_range(std::uint64_t va, std::uint64_t bytes) { return bytes >= kBlockBytes && va % kBlockBytes == 0; }
 std::uint64_t slots_of(std::uint64_t bytes) { return (bytes + kBigPageBytes - 1) / kBigPageBytes; }
-constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{1} << 46;
 
 std::uint64_t bytes_of(const policy::Parameters& parameters, const char* name) {
   return static_cast<std::uint64_t>(parameters.integer(name));
@@ -75,9 +75,10 @@ std::unique_ptr<TensorMemory> make_tensor_memory(const LayoutChoice& choice, Add
 }
 }  // namespace
 
-Layout::Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region)
+Layout::Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region, bool pinned_has_blocks)
     : recorded_(choice.name == "recorded"),
       has_arena_(choice.name == kPreallocating),
+      pinned_has_blocks_(pinned_has_blocks),
       tensor_memory_(make_tensor_memory(choice, space, region)),
       space_(space),
       region_(region) {
@@ -93,17 +94,25 @@ void Layout::take_slots(std::uint64_t count) {
 
 Layout::Allocated Layout::insert(trace::ObjectId id, Placement placement) {
   Taken taken;
-  if (placement.managed && placement.owns) taken = {1, placement.bytes, 0};
+  if (placement.managed && placement.owns) {
+    live_bytes_ += placement.bytes;
+    if (placement.kind == MemoryKind::kManaged) taken = {1, placement.bytes, 0};
+  }
   if (placement.device && placement.owns) taken.device_bytes = placement.bytes;
-  live_bytes_ += taken.bytes;
   return {placements_.emplace(id, std::move(placement)).first->second, taken};
 }
 
 Layout::Allocated Layout::allocate(const trace::ObjectAlloc& object, bool is_segment) {
-  if (object.bytes == 0 || object.bytes > kMaxObjectBytes) {
-    throw_input_error("object {} has {} bytes; allowed: 1 to {}", object.id, object.bytes, kMaxObjectBytes);
+  if (object.bytes == 0 || object.bytes > trace::kMaxObjectBytes) {
+    throw_input_error("object {} has {} bytes; allowed: 1 to {}", object.id, object.bytes, trace::kMaxObjectBytes);
   }
   if (placements_.contains(object.id)) throw_input_error("object {} is allocated twice", object.id);
+  if (object.kind == trace::ObjectKind::kSystem) {
+    return insert(object.id, place_alone(object.bytes, MemoryKind::kSystem));
+  }
+  if (object.kind == trace::ObjectKind::kPinned && pinned_has_blocks_) {
+    return insert(object.id, place_alone(object.bytes, MemoryKind::kPinned));
+  }
   if (object.kind != trace::ObjectKind::kManaged) {
     const bool device = object.kind == trace::ObjectKind::kDevice;
     return insert(object.id, Placement{{}, 0, object.bytes, false, device, true, object.device});
@@ -129,8 +138,8 @@ Layout::Allocated Layout::allocate(const trace::TensorAlloc& tensor) {
     return allocate(object);
   }
   if (placements_.contains(tensor.id)) throw_input_error("tensor {} is allocated twice", tensor.id);
-  if (tensor.bytes > kMaxObjectBytes) {
-    throw_input_error("tensor {} has {} bytes; allowed: at most {}", tensor.id, tensor.bytes, kMaxObjectBytes);
+  if (tensor.bytes > trace::kMaxObjectBytes) {
+    throw_input_error("tensor {} has {} bytes; allowed: at most {}", tensor.id, tensor.bytes, trace::kMaxObjectBytes);
   }
   const Placement* object = nullptr;
   if (tensor.object != trace::kNoObject) {
@@ -144,17 +153,20 @@ Layout::Allocated Layout::allocate(const trace::TensorAlloc& tensor) {
   if (object != nullptr && !object->managed) {
     return insert(tensor.id, Placement{{}, 0, tensor.bytes, false, false, false});
   }
-  if (recorded_) return insert(tensor.id, place_inside(object->blocks, object->offset + tensor.offset, tensor.bytes));
+  if (recorded_ || (object != nullptr && object->kind != MemoryKind::kManaged)) {
+    Placement inside = place_inside(object->blocks, object->offset + tensor.offset, tensor.bytes);
+    inside.kind = object->kind;
+    return insert(tensor.id, std::move(inside));
+  }
   if (tensor_memory_) return allocate_by_framework(tensor);
   // A tensor of no bytes has a place too.
   return insert(tensor.id, place_none(std::max<std::uint64_t>(tensor.bytes, 1)));
 }
 
-Placement Layout::place_inside(const std::vector<BlockIndex>& blocks, std::uint64_t start, std::uint64_t bytes) {
+Placement Layout::place_inside(const BlockList& blocks, std::uint64_t start, std::uint64_t bytes) {
   Placement inside{{}, start % kBlockBytes, bytes, true, false, false};
   const std::uint64_t last = (start + std::max<std::uint64_t>(bytes, 1) - 1) / kBlockBytes;
-  inside.blocks.assign(blocks.begin() + static_cast<std::ptrdiff_t>(start / kBlockBytes),
-                       blocks.begin() + static_cast<std::ptrdiff_t>(last + 1));
+  inside.blocks = blocks.part(start / kBlockBytes, last + 1 - start / kBlockBytes);
   return inside;
 }
 
@@ -182,12 +194,12 @@ void Layout::note_released(std::size_t from) {
   }
 }
 
-void Layout::drop_released(const std::function<void(BlockIndex)>& release) {
+void Layout::drop_released(const Release& release) {
   for (const Released& memory : released_) {
-    for (const BlockIndex block : memory.blocks) {
-      release(block);
-      space_.free(block, 1, region_);
-    }
+    memory.blocks.for_each_run([&](const BlockList::Run& run) {
+      release(run.first, run.count);
+      space_.free(run.first, run.count, region_);
+    });
   }
   released_.clear();
 }
@@ -218,7 +230,7 @@ const Placement& Layout::find(trace::ObjectId id) const {
   return it->second;
 }
 
-void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& release) {
+void Layout::free(trace::ObjectId id, const Release& release) {
   const auto it = placements_.find(id);
   const auto is_freed_tensor = [](const Placement& p) { return !p.owns && (!p.managed || !p.blocks.empty()); };
   const bool is_tensor = tensor_owner_.contains(id) || (tensor_memory_ && tensor_memory_->contains(id));
@@ -252,7 +264,7 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
       const auto window = windows_.find(va->second / kBlockBytes + i);
       if (--window->second.users != 0) continue;
       live_slots_ -= kBigPagesPerBlock;
-      release(window->second.block);
+      release(window->second.block, 1);
       space_.free(window->second.block, 1, region_);
       windows_.erase(window);
     }
@@ -262,7 +274,7 @@ void Layout::free(trace::ObjectId id, const std::function<void(BlockIndex)>& rel
   remove(placement, release);
 }
 
-void Layout::free_tensor(trace::ObjectId id, const std::function<void(BlockIndex)>& release) {
+void Layout::free_tensor(trace::ObjectId id, const Release& release) {
   const auto owner = tensor_owner_.find(id);
   const bool cached = tensor_memory_ && tensor_memory_->contains(id);
   if (owner == tensor_owner_.end() && !cached) return free(id, release);
@@ -279,14 +291,24 @@ void Layout::free_tensor(trace::ObjectId id, const std::function<void(BlockIndex
 
 void Layout::forget(trace::ObjectId tensor) { placements_.erase(tensor); }
 
+// In blocks that it shares with nothing.
+Placement Layout::place_alone(std::uint64_t bytes, MemoryKind kind) {
+  Placement placement{{}, 0, bytes, true, false, true, 0, kind};
+  const BlockIndex first = space_.allocate(0, bytes, region_, kind);
+  const std::uint64_t count = (bytes + kBlockBytes - 1) / kBlockBytes;
+  placement.blocks.append(first, count);
+  // It takes whole chunks where it lies on a GPU (sim/driver/system_memory.h).
+  if (kind == MemoryKind::kSystem) take_slots(count * kBigPagesPerBlock);
+  return placement;
+}
+
 Placement Layout::place_none(std::uint64_t bytes) {
   Placement placement{{}, 0, bytes, true, false, true};
   if (bytes >= kBlockBytes) {
     const BlockIndex first = space_.allocate(0, bytes, region_);
     const std::uint64_t count = (bytes + kBlockBytes - 1) / kBlockBytes;
-    placement.blocks.reserve(count);
+    placement.blocks = BlockList(first, count);
     take_slots(slots_of(bytes));
-    for (std::uint64_t i = 0; i < count; ++i) placement.blocks.push_back(BlockIndex(first.value + i));
     return placement;
   }
   const std::uint64_t need = (bytes + small_alignment_ - 1) / small_alignment_ * small_alignment_;
@@ -304,7 +326,7 @@ Placement Layout::place_none(std::uint64_t bytes) {
     slab = &slabs_.emplace(block.value, Slab{block, {{0, kBlockBytes}}, 0}).first->second;
     hole = slab->free.begin();
   }
-  placement.blocks.push_back(slab->block);
+  placement.blocks.append(slab->block, 1);
   placement.offset = hole->first;
   const std::uint64_t left = hole->second - need;
   slab->free.erase(hole);
@@ -332,16 +354,17 @@ Placement Layout::place_recorded(std::uint64_t va, std::uint64_t bytes) {
       window = windows_.emplace(w, Window{space_.allocate(0, kBlockBytes, region_), 0}).first;
     }
     ++window->second.users;
-    placement.blocks.push_back(window->second.block);
+    placement.blocks.append(window->second.block, 1);
   }
   return placement;
 }
 
-void Layout::remove(const Placement& placement, const std::function<void(BlockIndex)>& release) {
+void Layout::remove(const Placement& placement, const Release& release) {
   const auto shared = slabs_.find(placement.blocks.front().value);
   if (shared == slabs_.end()) {
-    live_slots_ -= slots_of(placement.bytes);
-    for (const BlockIndex b : placement.blocks) release(b);
+    if (placement.kind == MemoryKind::kManaged) live_slots_ -= slots_of(placement.bytes);
+    if (placement.kind == MemoryKind::kSystem) live_slots_ -= placement.blocks.size() * kBigPagesPerBlock;
+    release(placement.blocks.front(), placement.blocks.size());
     space_.free(placement.blocks.front(), placement.blocks.size(), region_);
     return;
   }
@@ -350,7 +373,7 @@ void Layout::remove(const Placement& placement, const std::function<void(BlockIn
   slab.used -= bytes;
   if (slab.used == 0) {
     live_slots_ -= kBigPagesPerBlock;
-    release(slab.block);
+    release(slab.block, 1);
     space_.free(slab.block, 1, region_);
     slabs_.erase(shared);
     return;
@@ -370,9 +393,12 @@ void Layout::remove(const Placement& placement, const std::function<void(BlockIn
 }
 
 void Layout::add_state(StateDigest& digest) const {
-  const auto add_blocks = [&](const std::vector<BlockIndex>& blocks) {
+  const auto add_blocks = [&](const BlockList& blocks) {
+    blocks.for_each_run([&](const BlockList::Run& run) {
+      digest.add(run.first.value);
+      digest.add(run.count);
+    });
     digest.add(blocks.size());
-    for (const BlockIndex b : blocks) digest.add(b.value);
   };
   const auto add_map = [&](const std::map<std::uint64_t, std::uint64_t>& map) {
     digest.add(map.size());

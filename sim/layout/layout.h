@@ -29,6 +29,7 @@
 
 #include "sim/common/state_digest.h"
 #include "sim/common/units.h"
+#include "sim/layout/block_list.h"
 #include "sim/layout/layout_choice.h"
 #include "sim/layout/tensor_memory.h"
 #include "sim/memory/address_space.h"
@@ -38,13 +39,14 @@ namespace uvmsim::layout {
 
 // Where an object is: its first byte lies `offset` bytes into blocks[0]; the blocks need not be adjacent.
 struct Placement {
-  std::vector<BlockIndex> blocks;
+  BlockList blocks;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  bool managed = true;   // false: plain device, pinned or host memory, outside the model
+  bool managed = true;   // it has blocks; false: plain device or host memory, outside the model
   bool device = false;   // cudaMalloc
   bool owns = true;      // freeing it is a call of the driver; false: it lies in the memory of something else
   std::int32_t gpu = 0;  // with `device`: of the trace's devices, whose memory it is
+  MemoryKind kind = MemoryKind::kManaged;  // of its blocks
 
   // Calls f(block, first, count) for pages [page, end) of the blocks, block by block.
   template <class F>
@@ -56,15 +58,29 @@ struct Placement {
       page += count;
     }
   }
+  // Calls f(first, count) for pages [page, end) of the blocks: stretches that follow one another in the address space,
+  // which begin at page `first` of it.
+  template <class F>
+  void for_each_stretch(std::uint64_t page, std::uint64_t end, F&& f) const {
+    blocks.for_each_run([&](const BlockList::Run& run) {
+      const std::uint64_t before = run.at * kPagesPerBlock;
+      const std::uint64_t from = std::max(page, before), to = std::min(end, before + run.count * kPagesPerBlock);
+      if (from < to) f(run.first.value * kPagesPerBlock + (from - before), to - from);
+    });
+  }
   // Of its bytes [begin, end): the first page, and the one behind the last.
   std::uint64_t first_page(std::uint64_t begin) const { return (offset + begin) / kBasePageBytes; }
   std::uint64_t end_page(std::uint64_t end) const { return (offset + end + kBasePageBytes - 1) / kBasePageBytes; }
 };
 
+// Blocks [first, first + count) go back to the driver, right after.
+using Release = std::function<void(BlockIndex first, std::uint64_t count)>;
+
 class Layout {
  public:
   // In a region of the address space. Throws InputError for an unknown name or parameter (layout_choice.h).
-  Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region = 0);
+  // `pinned_has_blocks`: GPUs reach memory of the host, so pinned memory is part of the model, too.
+  Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region = 0, bool pinned_has_blocks = false);
 
   // What a call took from the driver. A segment that grows costs no further call.
   struct Taken {
@@ -90,7 +106,7 @@ class Layout {
   // What allocate() and free() gave back besides the object itself: segments of an allocator, one cudaFree each. They
   // keep their blocks until drop_released(), for cudaFree first waits for the device.
   const std::vector<Released>& released() const { return released_; }
-  void drop_released(const std::function<void(BlockIndex)>& release);
+  void drop_released(const Release& release);
 
   // Segments that an allocator of the layout has opened so far.
   std::uint64_t segment_count() const { return tensor_memory_ ? tensor_memory_->segment_count() : 0; }
@@ -98,17 +114,17 @@ class Layout {
   std::uint64_t arena_reached_bytes() const { return has_arena_ ? tensor_memory_->reached_bytes() : 0; }
 
   const Placement& find(trace::ObjectId id) const;
-  void free(trace::ObjectId id, const std::function<void(BlockIndex)>& release);
+  void free(trace::ObjectId id, const Release& release);
   // A tensor that owns no memory can still be found, as kernels launched before may not have run; until forget().
-  void free_tensor(trace::ObjectId id, const std::function<void(BlockIndex)>& release);
+  void free_tensor(trace::ObjectId id, const Release& release);
   void forget(trace::ObjectId tensor);
 
   // Objects count in the order of their ids; a repeated iteration gives its own in the same order.
   void add_state(StateDigest& digest) const;
 
-  std::uint64_t live_bytes() const { return live_bytes_; }  // managed only
-  // Most that live managed memory needed of a GPU to lie there as a whole: 2 MB chunks, of which short blocks share
-  // some in slots of 64 KB.
+  std::uint64_t live_bytes() const { return live_bytes_; }  // of what has blocks
+  // Most that live managed and system memory needed of a GPU to lie there as a whole: 2 MB chunks, of which short
+  // blocks share some in slots of 64 KB.
   std::uint64_t peak_chunk_bytes() const {
     return (peak_slots_ + kBigPagesPerBlock - 1) / kBigPagesPerBlock * kBlockBytes;
   }
@@ -121,16 +137,18 @@ class Layout {
   };
 
   Placement place_none(std::uint64_t bytes);
+  Placement place_alone(std::uint64_t bytes, MemoryKind kind);
   Placement place_recorded(std::uint64_t va, std::uint64_t bytes);
-  static Placement place_inside(const std::vector<BlockIndex>& blocks, std::uint64_t start, std::uint64_t bytes);
+  static Placement place_inside(const BlockList& blocks, std::uint64_t start, std::uint64_t bytes);
   Allocated allocate_by_framework(const trace::TensorAlloc& tensor);
   void note_released(std::size_t from);
-  void remove(const Placement& placement, const std::function<void(BlockIndex)>& release);
+  void remove(const Placement& placement, const Release& release);
   Allocated insert(trace::ObjectId id, Placement placement);
   void take_slots(std::uint64_t count);
 
-  bool recorded_ = false;                        // the layout of that name
-  bool has_arena_ = false;                       // preallocating
+  bool recorded_ = false;   // the layout of that name
+  bool has_arena_ = false;  // preallocating
+  bool pinned_has_blocks_ = false;
   std::unique_ptr<TensorMemory> tensor_memory_;  // of frameworks' allocators
   bool follow_empty_cache_ = false;
   std::uint64_t small_alignment_ = 512;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layout a run uses: its name and its parameters, what there is to choose from, and how it is written as text.
+// The choice of a layout: its name and parameters, the list of layouts, and its textual form.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace uvmsim::layout {
 
-// A plain name is a choice: the layout with its defaults.
+// A plain name is a choice of the layout with its defaults.
 struct LayoutChoice {
   std::string name = "recorded";
   policy::GivenParameters parameters;  // as given: key, value
@@ -23,12 +23,12 @@ struct LayoutChoice {
 
 inline constexpr const char* kPreallocating = "preallocating";
 
-// What a layout is, for help, `uvmsim layouts` and errors.
+// The description of a layout, for help, `uvmsim layouts` and errors.
 struct LayoutInfo {
   std::string name;
   std::string description;  // one line
   std::string footprint;    // what its footprint counts, one line
-  std::string source;       // what it follows
+  std::string source;       // the source that it follows
   policy::ParameterTable parameters;
 };
 
@@ -38,22 +38,21 @@ const std::vector<std::string>& layout_names();
 // Throws InputError "unknown layout ..." with the nearest name and all names.
 const LayoutInfo& find_layout(const std::string& name);
 
-// "none", "pytorch_caching:max_split_size_bytes=512MiB,garbage_collection_threshold=0.8". Throws InputError for another
-// form, an unknown name, and parameters that `resolve` refuses.
+// Parses "none", "pytorch_caching:max_split_size_bytes=512MiB,garbage_collection_threshold=0.8". Throws InputError for
+// another form, an unknown name, and parameters that `resolve` refuses.
 LayoutChoice parse_layout(const std::string& text);
 
-// The choice for a program on a GPU with so much memory in all: where the layout takes a share of it, the share in
-// bytes
-// (`arena_bytes`), whole chunks of 2 MiB. Throws InputError as `resolve`, and where the share is less than one chunk.
+// Returns the choice for a GPU with `memory_bytes` of memory: if the layout takes a share of it, the share becomes
+// `arena_bytes`, in whole chunks of 2 MiB. Throws InputError as `resolve`, and where the share is less than one chunk.
 LayoutChoice on_gpu(const LayoutChoice& choice, std::uint64_t memory_bytes);
 
-// Every parameter with its value in force, in the order of the table: with the name, all that determines a layout.
+// Every parameter with its value in force, in the order of the table: together with the name they determine the layout.
 // Values of parameters that count bytes may have a unit. Throws InputError naming layout and parameter: unknown, given
 // twice, of another type, out of range.
 policy::Parameters resolve(const LayoutChoice& choice);
 
-// "name" or "name:key=value,...": with the parameters as given, for people and for parse_layout(); with every parameter
-// in force, so that equal texts mean equal layouts.
+// Format "name" or "name:key=value,...": given_text() with the parameters as given, for people and for parse_layout();
+// resolved_text() with every parameter in force, so that equal texts mean equal layouts.
 std::string given_text(const LayoutChoice& choice);
 std::string resolved_text(const LayoutChoice& choice);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frameworks allocate large segments and hand them out as tensors. A layout that places tensors by itself must know
-// which allocations are such segments, and which the program uses directly.
+// Frameworks allocate large segments and divide them into tensors. A layout that places tensors itself must distinguish
+// these segments from allocations that the program uses directly.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace uvmsim::layout {
 
-// Reads a trace and tells segments from other allocations: a framework opens a segment for a tensor that has no room,
-// so that the next record (range marks aside) places a tensor in it.
+// Reads a trace and distinguishes segments from other allocations: a framework opens a segment for a tensor without
+// room, so that the next record (except range marks) places a tensor in it.
 class SegmentFinder {
  public:
-  using Source = std::function<bool(trace::Record&)>;  // false at the end of the trace
+  using Source = std::function<bool(trace::Record&)>;  // returns false at the end of the trace
 
-  // The source must outlive it.
+  // The source must outlive the object.
   explicit SegmentFinder(const Source& source) : source_(source) {}
 
-  // The records of the source, unchanged; false at the end.
+  // Returns the records of the source, unchanged; false at the end.
   bool next(trace::Record& record);
-  // About the ObjectAlloc that next() gave last.
+  // Returns whether the last ObjectAlloc of next() is a segment.
   bool is_segment() const { return is_segment_; }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/trace/limits.h"
 
 namespace uvmsim::layout {
 
@@ -13,14 +14,13 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kRounding = 512;              // of every request
 constexpr std::uint64_t kSmall = kMiB;                // requests up to this go to small segments
 constexpr std::uint64_t kSmallSegment = 2 * kMiB;     // their size
-constexpr std::uint64_t kOwnSegment = 10 * kMiB;      // requests from this on have a segment of their own size
-constexpr std::uint64_t kSharedSegment = 20 * kMiB;   // what those between share
+constexpr std::uint64_t kOwnSegment = 10 * kMiB;      // requests of at least this size have a segment of their own size
+constexpr std::uint64_t kSharedSegment = 20 * kMiB;   // segments for requests between the two
 constexpr std::uint64_t kSegmentRounding = 2 * kMiB;  // of segments of their own size
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;
 }  // namespace
 
 std::uint64_t rounded_request(std::uint64_t bytes, const AllocatorSettings& settings) {
-  UVMSIM_CHECK(bytes != 0 && bytes <= kMaxBytes, "{} bytes requested", bytes);
+  UVMSIM_CHECK(bytes != 0 && bytes <= trace::kMaxObjectBytes, "{} bytes requested", bytes);
   const std::uint64_t divisions = settings.roundup_power2_divisions;
   if (divisions < 2 || bytes <= kRounding * divisions) return rounded_up(bytes, kRounding);
   return rounded_up(bytes, std::bit_floor(bytes) / divisions);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the models of frameworks' allocators have in common: requests for tensors in, places in segments out.
+// The common part of the models of frameworks' allocators: requests for tensors in, places in segments out.
 //
-// A segment is what the allocator has from the driver: for the caching allocator and for regions of an arena one
-// allocation, for expandable segments a reservation of which only a part has memory. Settings and rounding are those of
-// PyTorch, c10/cuda/CUDACachingAllocator.cpp.
+// A segment is memory that the allocator reserved from the driver: one allocation for the caching allocator and for
+// regions of an arena, and for expandable segments a reservation of which only a part has memory. Settings and rounding
+// are those of PyTorch, c10/cuda/CUDACachingAllocator.cpp.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@
 namespace uvmsim::layout {
 
 struct AllocatorSettings {
-  std::uint64_t max_split_size_bytes = 0;  // blocks from this size on are not split, and kept for such requests; 0: all
+  // Blocks from this size on are not split and serve only such requests; 0: none.
+  std::uint64_t max_split_size_bytes = 0;
   std::uint64_t max_non_split_rounding_bytes = std::uint64_t{20} << 20;  // how much larger than the request they may be
   std::uint64_t roundup_power2_divisions = 0;  // steps between two powers of two that requests are rounded to; 0: none
   std::uint64_t memory_limit_bytes = 0;        // of all segments; 0: none
-  double garbage_collection_threshold = 0;     // share of the limit above which old segments are given back; 0: never
+  double garbage_collection_threshold = 0;     // share of the limit above which old segments are returned; 0: never
   std::uint64_t reservation_bytes = std::uint64_t{1} << 46;  // of an expandable segment
 };
 
 constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// PyTorch's rounding of requests of 1 to 2^46 bytes, and what follows from the rounded size.
+// PyTorch's rounding of requests of 1 to 2^47 bytes, and what follows from the rounded size.
 std::uint64_t rounded_request(std::uint64_t bytes, const AllocatorSettings& settings);
 bool is_small_request(std::uint64_t rounded_bytes);
 std::uint64_t segment_bytes_for(std::uint64_t rounded_bytes);  // of the segment that is opened for it
@@ -35,11 +36,11 @@ std::uint64_t segment_bytes_for(std::uint64_t rounded_bytes);  // of the segment
 class TensorAllocator {
  public:
   struct Placed {
-    std::uint64_t id = 0;       // what free() takes; never reused
-    std::uint64_t segment = 0;  // its number, counting from 0 in the order in which they were opened
+    std::uint64_t id = 0;       // the argument of free(); never reused
+    std::uint64_t segment = 0;  // in the order in which segments were opened, from 0
     std::uint64_t segment_bytes = 0;
     std::uint64_t offset = 0;  // in the segment
-    std::uint64_t bytes = 0;   // the block's: rounded, and more when the rest was not worth splitting off
+    std::uint64_t bytes = 0;   // the block's size: rounded, and more when the remainder was not split off
     bool new_segment = false;  // opened for this request
   };
   struct Place {
@@ -55,26 +56,26 @@ class TensorAllocator {
   explicit TensorAllocator(const AllocatorSettings& settings) : settings_(settings) {}
   virtual ~TensorAllocator() = default;
 
-  // `bytes` 1 to 2^46. A segment that is opened here gets the address `segment_address`, which decides between equally
+  // `bytes` 1 to 2^47. A segment that is opened here gets the address `segment_address`, which decides between equally
   // large free blocks; 0: above all segments so far. Throws InputError when the limit leaves no room.
   Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0);
-  // Of something that is allocated.
+  // `id` must be allocated.
   void free(std::uint64_t id);
-  // Gives back all memory that no block in use shares, as torch.cuda.empty_cache() does.
+  // Returns all memory to the driver that no block in use shares, as torch.cuda.empty_cache() does.
   void empty_cache();
 
-  // What decides where the next requests go.
+  // Adds everything that determines the places of later requests.
   virtual void add_state(StateDigest& digest) const = 0;
 
-  // A block that other streams may still use is freed in two steps; in between it is in use. finish() of what an
-  // allocation that hit the limit has already waited for does nothing.
+  // A block that other streams may still use is freed in two steps; in between it is in use. finish() has no effect if
+  // an allocation that hit the limit has already waited for the block.
   void free_later(std::uint64_t id) { waiting_.insert(id); }
   void finish(std::uint64_t id) {
     if (waiting_.erase(id) != 0) free(id);
   }
   bool is_waiting(std::uint64_t id) const { return waiting_.contains(id); }
 
-  // By the last allocate() or empty_cache(): given back first, then taken.
+  // Ranges of the last allocate() or empty_cache(): first returned, then taken.
   const std::vector<Range>& released() const { return released_; }
   const std::vector<Range>& taken() const { return taken_; }
 
@@ -86,15 +87,15 @@ class TensorAllocator {
   bool room_for(std::uint64_t bytes) const {
     return settings_.memory_limit_bytes == 0 || reserved_bytes_ + bytes <= settings_.memory_limit_bytes;
   }
-  // A place for a request; all of `Placed` but the id.
+  // Places a request; fills in all of `Placed` but the id.
   virtual Placed place(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address) = 0;
-  // The block at `place` is in use no more. Returns its size.
+  // Frees the block at `place`. Returns its size.
   virtual std::uint64_t free_block(const Place& place) = 0;
-  // What no block in use shares. Nothing waits any more.
+  // Returns memory that no block in use shares to the driver. No freed block waits any more.
   virtual void give_back_unused() {}
 
-  // In a segment's blocks by offset: the free one at `block` and its free neighbours become one, which is returned.
-  // `take_off` hears of the neighbours before.
+  // In a segment's blocks by offset: merges the free block at `block` with its free neighbours and returns the result.
+  // `take_off` is called for each neighbour before.
   template <class Blocks, class TakeOff>
   static typename Blocks::iterator join_with_free_neighbours(Blocks& blocks, typename Blocks::iterator block,
                                                              const TakeOff& take_off) {
@@ -114,8 +115,8 @@ class TensorAllocator {
     return block;
   }
 
-  // Gives back whatever it can, as the limit leaves no room for a segment of that size, which a tensor of `bytes`
-  // needs. Throws InputError where that does not do.
+  // Returns memory to the driver, as the limit leaves no room for a segment of that size, which a tensor of `bytes`
+  // needs. Throws InputError where this is not enough.
   void give_back_for(std::uint64_t bytes, std::uint64_t segment_bytes);
   void take(const Range& range);
   void release(const Range& range);

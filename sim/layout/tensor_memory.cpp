@@ -42,12 +42,8 @@ TensorMemory::Place TensorMemory::allocate(trace::ObjectId id, std::uint64_t byt
   std::uint64_t taken_bytes = 0;
   for (const TensorAllocator::Range& range : allocator_->taken()) {
     if (segments_.size() <= range.segment) segments_.resize(range.segment + 1);
-    std::vector<BlockIndex>& blocks = segments_[range.segment];
-    const std::uint64_t first = range.offset / kBlockBytes;
-    const std::uint64_t count = range.bytes / kBlockBytes;
-    if (blocks.size() < first + count) blocks.resize(first + count);
-    const BlockIndex start = space_.allocate(0, range.bytes, region_);
-    for (std::uint64_t i = 0; i < count; ++i) blocks[first + i] = BlockIndex(start.value + i);
+    segments_[range.segment].set(range.offset / kBlockBytes, space_.allocate(0, range.bytes, region_),
+                                 range.bytes / kBlockBytes);
     taken_bytes += range.bytes;
   }
   if (reached_.size() < segments_.size()) reached_.resize(segments_.size());
@@ -97,8 +93,8 @@ void TensorMemory::take_back(std::vector<Released>& released) {
   if (allocator_->released().empty()) return;
   order_.host_waits_for_device();
   for (const TensorAllocator::Range& range : allocator_->released()) {
-    const auto first = segments_[range.segment].begin() + static_cast<std::ptrdiff_t>(range.offset / kBlockBytes);
-    released.push_back({{first, first + static_cast<std::ptrdiff_t>(range.bytes / kBlockBytes)}, range.bytes});
+    released.push_back(
+        {segments_[range.segment].part(range.offset / kBlockBytes, range.bytes / kBlockBytes), range.bytes});
   }
 }
 
@@ -159,10 +155,13 @@ void TensorMemory::add_state(StateDigest& digest) const {
         std::count_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.block < waiting.block; })));
     add_uses(waiting.uses);
   }
-  for (const std::vector<BlockIndex>& blocks : segments_) {
+  for (const BlockList& blocks : segments_) {
     if (blocks.empty()) continue;
     digest.add(blocks.size());
-    for (const BlockIndex b : blocks) digest.add(b.value);
+    blocks.for_each_run([&](const BlockList::Run& run) {
+      digest.add(run.first.value);
+      digest.add(run.count);
+    });
   }
   allocator_->add_state(digest);
 }

@@ -16,6 +16,7 @@
 
 #include "sim/common/state_digest.h"
 #include "sim/common/units.h"
+#include "sim/layout/block_list.h"
 #include "sim/layout/stream_order.h"
 #include "sim/layout/tensor_allocator.h"
 #include "sim/memory/address_space.h"
@@ -24,7 +25,7 @@ namespace uvmsim::layout {
 
 // Memory that goes back to the driver in one call.
 struct Released {
-  std::vector<BlockIndex> blocks;
+  BlockList blocks;
   std::uint64_t bytes = 0;
 };
 
@@ -37,7 +38,7 @@ class TensorMemory {
 
   // Where a tensor lies: its segment's blocks and the offset in the segment.
   struct Place {
-    const std::vector<BlockIndex>& blocks;  // of the whole segment; those without memory are not to be used
+    const BlockList& blocks;  // of the whole segment; those without memory are not to be used
     std::uint64_t offset = 0;
     bool new_segment = false;       // by one call of the driver
     std::uint64_t taken_bytes = 0;  // memory that appears in a reservation costs no call
@@ -85,8 +86,8 @@ class TensorMemory {
   AddressSpace& space_;
   unsigned region_;
   StreamOrder order_;
-  std::deque<std::vector<BlockIndex>> segments_;  // by number
-  std::vector<std::uint64_t> reached_;            // by number: the end of the highest tensor so far
+  std::deque<BlockList> segments_;      // by number
+  std::vector<std::uint64_t> reached_;  // by number: the end of the highest tensor so far
   std::unordered_map<trace::ObjectId, Tensor> tensors_;
   std::map<std::uint32_t, std::uint64_t> tensors_of_stream_;
   std::vector<Waiting> waiting_;

@@ -8,6 +8,7 @@
 
 #include "sim/policy/plugin.h"
 #include "sim/policy/registry.h"
+#include "sim/sweep/run_length.h"
 
 namespace uvmsim::league {
 namespace {
@@ -27,14 +28,14 @@ bool is_driver(const Point& point) {
   return std::ranges::all_of(kPolicySlots, [&](Slot slot) { return is_driver_s(point, slot); });
 }
 
-// Without the plug-ins that it has no use for: a change of theirs makes no other point of it.
+// Removes unused plug-ins, whose changes do not affect the point.
 Point with_own_plugins(Point point, const sweep::Resolver& resolver) {
   std::erase_if(point.plugins,
                 [&](const std::string& path) { return !resolver.uses_plugin(point, policy::find_plugin(path)); });
   return point;
 }
 
-// The entrants of one contest on so many GPUs. One alone has no ways to choose between.
+// Returns the entrants of one contest on this number of GPUs. A single GPU has no routes to choose.
 std::vector<Point> field_of(const Point& driver, const std::vector<Point>& combinations, std::size_t gpus,
                             const policy::Registry& registry) {
   std::set<std::string> plugins;
@@ -46,8 +47,8 @@ std::vector<Point> field_of(const Point& driver, const std::vector<Point>& combi
     if (entry->built_in() ? !all : !plugins.contains(entry->origin)) continue;
     if (entry->slot != entry->slots.front()) continue;
     if (gpus == 1 && entry->slot == Slot::kRoute && entry->built_in()) continue;
-    if (entry->slot == Slot::kSchedule) continue;                  // of several programs; these run alone
-    if (entry->info.for_processes && entry->built_in()) continue;  // a contest has one
+    if (entry->slot == Slot::kSchedule) continue;                  // needs several programs; these run alone
+    if (entry->info.for_processes && entry->built_in()) continue;  // a contest has one process
     field.push_back(driver);
     for (const Slot slot : entry->slots) field.back().*choice_of(slot) = {entry->info.name, {}};
   }
@@ -77,6 +78,8 @@ std::vector<Point> league_points(const std::vector<Point>& points, sweep::Resolv
   const auto key = [](const Point& driver) { return sweep::to_json(driver).dump(); };
   for (Point point : points) {
     point.bounds = true;
+    point.until_settled = false;  // whole runs are compared as well, so all have the same length
+    sweep::fix_length(point, resolver.trace(point));
     const Point driver = with_driver(point);
     std::vector<Point>& of_contest = combinations[key(driver)];
     if (of_contest.empty()) contests.push_back(driver);

@@ -51,7 +51,7 @@ Entrant entrant_of(const sweep::Point& point) {
   return entrant;
 }
 
-// The parts of a result that a league is about.
+// Reads the parts of a result that a league uses.
 void read_result(const Json& result, Standing& standing, Contest& contest) {
   for (const Json& used : result.at("policies")) {
     Entrant& entrant = standing.entrant;
@@ -62,7 +62,7 @@ void read_result(const Json& result, Standing& standing, Contest& contest) {
   standing.status = Status::kFinished;
   standing.total_ns = result.at("total_ns");
   standing.time_ns = standing.total_ns;
-  if (contest.point.iterations != 0) {
+  if (contest.is_judged_by_settled()) {
     const Json& settled = result.at("settled");
     standing.time_ns = settled.at("duration_ns");
     standing.settled = Standing::Settled{settled.at("is_settled"), 0};
@@ -98,7 +98,7 @@ Standing standing_of(const sweep::PlannedPoint& planned, const sweep::PointFiles
   return standing;
 }
 
-// Orders by what decides, ranks oracles apart. `ranked(x)`: x takes a rank; `value(x)`: the less the better.
+// Sorts the entries by value and ranks oracles separately. `ranked(x)`: x takes a rank; `value(x)`: less is better.
 template <class Entry, class Ranked, class Value>
 void order_and_rank(std::vector<Entry>& entries, const Ranked& ranked, const Value& value) {
   const auto key = [&](const Entry& entry) {
@@ -153,7 +153,7 @@ class Mean {
     squares_ += logarithm * logarithm;
     ++count_;
   }
-  // Of the quotients: exp of the standard deviation of their logarithms.
+  // Returns exp of the standard deviation of the quotients' logarithms.
   std::uint64_t spread_millionths() const {
     if (count_ < 2) return 0;
     const double mean = logarithms_ / count_;
@@ -216,7 +216,7 @@ std::vector<OverallStanding> overall_of(const std::vector<Contest>& contests, st
   return overall;
 }
 
-// Kendall's tau-b of two rankings of the same entrants, by what ranks them.
+// Returns Kendall's tau-b of two rankings of the same entrants, by the ranked values.
 double tau_of(const std::vector<std::uint64_t>& one, const std::vector<std::uint64_t>& other) {
   double agree = 0, pairs_one = 0, pairs_other = 0;
   for (std::size_t i = 0; i < one.size(); ++i) {
@@ -231,7 +231,7 @@ double tau_of(const std::vector<std::uint64_t>& one, const std::vector<std::uint
   return pairs_one == 0 || pairs_other == 0 ? 0 : agree / std::sqrt(pairs_one * pairs_other);
 }
 
-// Ranks once more with the contests of one limit alone, limit by limit.
+// Ranks again with only the contests of one limit, for each limit.
 RankStability rank_by_limit(const std::vector<Contest>& contests, std::vector<OverallStanding>& overall) {
   RankStability stability;
   std::map<std::string, std::vector<Contest>> by_limit;
@@ -242,7 +242,7 @@ RankStability rank_by_limit(const std::vector<Contest>& contests, std::vector<Ov
     by_limit[limit].push_back(contest);
   }
   if (stability.limits.size() < 2) return stability;
-  std::map<std::string, std::vector<std::uint64_t>> means;  // by entrant, of the limits that rank it
+  std::map<std::string, std::vector<std::uint64_t>> means;  // by entrant, for the limits that rank it
   for (const std::string& limit : stability.limits) {
     const std::vector<Contest>& of_limit = by_limit[limit];
     for (const OverallStanding& standing : overall_of(of_limit, of_limit.size())) {
@@ -280,7 +280,7 @@ std::uint64_t best_oracles_over_driver(const std::vector<Contest>& contests) {
   return mean.millionths();
 }
 
-// One of them does nothing that the other does not: a fault of a policy, or of the programs chosen.
+// Returns entrants with equal times in all contests: a sign of an ineffective policy, or of unsuitable programs.
 std::vector<std::vector<std::string>> agreeing_entrants(const std::vector<Contest>& contests) {
   if (contests.size() < 2) return {};
   using Times = std::vector<std::array<std::uint64_t, 3>>;  // contest, time, whole run

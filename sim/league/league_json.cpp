@@ -53,7 +53,7 @@ ordered_json standing_json(const Standing& standing, const Contest& contest) {
   return out;
 }
 
-// Its standings are to follow.
+// The caller adds its standings.
 ordered_json contest_json(const Contest& contest) {
   const sweep::Point& point = contest.point;
   return {{"label", contest.label},
@@ -68,7 +68,7 @@ ordered_json contest_json(const Contest& contest) {
           {"footprint_bytes", contest.footprint_bytes},
           {"compute_ns", contest.compute_ns},
           {"bound_ns", contest.bound_ns},
-          {"judged_by", contest.point.iterations != 0 ? "settled iterations" : "whole run"},
+          {"judged_by", contest.is_judged_by_settled() ? "settled iterations" : "whole run"},
           {"driver_ns", or_null(contest.driver_ns)},
           {"driver_total_ns", or_null(contest.driver_total_ns)},
           {"best_known_ns", or_null(contest.best_known_ns)},
@@ -95,7 +95,7 @@ ordered_json overall_json(const OverallStanding& all) {
   return out;
 }
 
-// The columns of CSV: policies by slot stand between these two.
+// The columns of CSV before and after the policies by slot.
 constexpr const char* kBefore = "scope,trace,system,settings,layout,limit,seed,rank,name";
 constexpr const char* kBehind =
     "information_class,oracle,plugin,status,contests,first,unsettled,time_ns,is_settled,learning_iterations,total_ns,"
@@ -103,7 +103,7 @@ constexpr const char* kBehind =
     "worst_over_driver_thousandths,compute_ns,necessary_bytes_ns,excess_bytes_ns,fault_latency_ns,serialisation_ns,"
     "capacity_bytes,footprint_bytes,id,error";
 
-// The row of a standing, from its JSON and its contest's.
+// Returns the row of a standing, from its JSON and its contest's.
 ordered_json contest_row(const Standing& standing, const Contest& contest) {
   ordered_json row = standing_json(standing, contest);
   const ordered_json of_contest = contest_json(contest);

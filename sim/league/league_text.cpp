@@ -24,7 +24,7 @@ constexpr std::size_t kHang = 2;
 std::string factor(std::uint64_t thousandths) { return thousandths == 0 ? "-" : format_thousandths(thousandths); }
 std::string mean(std::uint64_t millionths) { return factor((millionths + 500) / 1000); }
 
-// ">  3  evict mine"; "   o1  evict min": rank 1 of those that know the future.
+// Formats ">  3  evict mine", or "   o1  evict min" for rank 1 of the oracles.
 std::string place(const Entrant& entrant) {
   const std::string rank = entrant.rank == 0 ? "-" : fmt::format("{}{}", entrant.oracle ? "o" : "", entrant.rank);
   return fmt::format("{}{:>4}  {}", entrant.plugin ? '>' : ' ', rank, entrant.name);
@@ -34,9 +34,7 @@ std::string class_of(const Entrant& entrant) {
   return entrant.information_class.empty() ? "-" : entrant.information_class;
 }
 
-bool is_judged_by_settled(const Contest& contest) { return contest.point.iterations != 0; }
-
-// Iterations before the first settled one.
+// Formats the number of iterations before the first settled one.
 std::string learning(const Standing& standing) {
   if (!standing.settled) return "-";
   return standing.settled->is_settled ? fmt::format("{}", standing.settled->learning) : "not settled";
@@ -46,7 +44,7 @@ std::string learning(const OverallStanding& all) {
   return all.unsettled == 0 ? most : fmt::format("{}, not settled in {}", most, all.unsettled);
 }
 
-// The best and the worst rank under one limit alone.
+// Formats the best and the worst rank under a single limit.
 std::string ranks(const OverallStanding& all) {
   if (all.best_limit_rank == 0) return "-";
   return all.best_limit_rank == all.worst_limit_rank
@@ -69,7 +67,7 @@ std::string contest_text(const Contest& contest) {
         fmt::format("best of the oracles {} ms: {}", format_ms(contest.best_oracle_ns), contest.best_oracle);
     text += wrapped_line(best, kHang) + "\n";
   }
-  const bool settled = is_judged_by_settled(contest);
+  const bool settled = contest.is_judged_by_settled();
   std::vector<std::string> header{"    #", "class", "time (ms)", "/ driver"};
   if (settled) header.insert(header.end(), {"learning", "whole run"});
   header.insert(header.end(), {"/ bound", "/ best known", "excess bytes", "fault latency", "serialisation"});
@@ -97,7 +95,7 @@ std::string contest_text(const Contest& contest) {
 
 std::string overall_text(const League& league) {
   std::string text = fmt::format("overall, contests counted: {}; by the {}\n", league.counted, kRule);
-  const bool settled = std::ranges::any_of(league.contests, is_judged_by_settled);
+  const bool settled = std::ranges::any_of(league.contests, &Contest::is_judged_by_settled);
   std::vector<std::string> header{"    #", "class", "/ driver", "best", "worst"};
   const bool several_limits = league.stability.limits.size() > 1;
   if (several_limits) header.insert(header.end(), {"spread", "ranks"});

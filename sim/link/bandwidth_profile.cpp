@@ -12,8 +12,8 @@ BandwidthProfile::BandwidthProfile(std::uint64_t bytes_per_us, std::size_t break
   points_.reserve(limit_);
 }
 
-// Index of the first breakpoint later than `time`: mostly a few steps from the last answer, so the search widens from
-// there.
+// Returns the index of the first breakpoint later than `time`. It is mostly a few steps from the last answer, so the
+// search widens from there.
 std::size_t BandwidthProfile::index_after(Nanoseconds time) const {
   std::size_t low = std::min(last_index_, points_.size());
   std::size_t high = low;
@@ -54,7 +54,7 @@ void BandwidthProfile::take(Nanoseconds start, Nanoseconds end, std::uint64_t by
     points_.push_back({end, 0});
   } else if (start == points_.back().time) {
     if (points_.size() > 1 && points_[points_.size() - 2].used == bytes_per_us) {
-      points_.back().time = end;  // the promise goes on at the same rate
+      points_.back().time = end;  // the promise continues at the same rate
     } else {
       points_.back().used = bytes_per_us;
       points_.push_back({end, 0});
@@ -83,7 +83,7 @@ void BandwidthProfile::take_in_the_middle(Nanoseconds start, Nanoseconds end, st
   }
 }
 
-// What is promised from the present on: the breakpoints that lie ahead, each with what holds before it.
+// The promises from the present on: the breakpoints ahead, each with the rate before it.
 void BandwidthProfile::add_state(StateDigest& digest) const {
   std::uint64_t used = 0;
   for (const Breakpoint& point : points_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a shared bandwidth is promised at every time: what several copy engines draw from.
+// The share of a common bandwidth that is promised at each time, for several copy engines.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace uvmsim::link {
 
-// A piecewise constant function of time, in bytes per microsecond. Promises are never taken back: a later request
-// gets what is left. The memory for it is reserved at construction; when that is used up, the oldest promises are
-// forgotten and count as free.
+// A piecewise constant function of time, in bytes per microsecond. Promises are never withdrawn: a later request gets
+// the rest. Memory for it is reserved at construction; when it is used up, the oldest promises are forgotten and count
+// as free.
 class BandwidthProfile {
  public:
   explicit BandwidthProfile(std::uint64_t bytes_per_us, std::size_t breakpoints = 16384);
 
   struct Share {
-    std::uint64_t bytes_per_us;  // free from the asked time on
+    std::uint64_t bytes_per_us;  // free from the requested time on
     Nanoseconds until;           // exactly up to here; kForever after the last promise
   };
   static constexpr Nanoseconds kForever{INT64_MAX};
@@ -34,7 +34,7 @@ class BandwidthProfile {
   std::size_t breakpoints() const { return points_.size(); }
 
  private:
-  // `used` holds from `time` to the next breakpoint's; the last one's is 0.
+  // `used` holds from `time` to the next breakpoint; the last one's is 0.
   struct Breakpoint {
     Nanoseconds time;
     std::uint64_t used;
@@ -47,7 +47,7 @@ class BandwidthProfile {
   std::uint64_t capacity_;
   std::size_t limit_;
   std::vector<Breakpoint> points_;
-  mutable std::size_t last_index_ = 0;  // of index_after(): where to begin the next search
+  mutable std::size_t last_index_ = 0;  // index_after() begins its next search here
 };
 
 }  // namespace uvmsim::link

@@ -8,8 +8,8 @@
 namespace uvmsim::link {
 namespace {
 
-// bytes/us times ns: 1000 of them are a byte. Shares of a run are added up in these, so only its end is rounded (up to
-// a whole nanosecond).
+// Work is in bytes/us times ns, of which 1000 are a byte. Shares of a run are summed in this unit, so that only its end
+// is rounded (up to a whole nanosecond).
 constexpr std::uint64_t kWorkPerByte = 1000;
 
 constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
@@ -26,10 +26,10 @@ void CopyEngine::begin_push(Nanoseconds earliest) {
   first_ = true;
 }
 
-RunTimes CopyEngine::run(std::uint64_t bytes) {
+RunTimes CopyEngine::run(std::uint64_t bytes, Nanoseconds more) {
   UVMSIM_CHECK(bytes > 0 && bytes < (std::uint64_t{1} << 50), "a run of {} bytes", bytes);
   const Nanoseconds start = next_start_;
-  const Nanoseconds end = move(start + (first_ ? rates_.latency : rates_.run), bytes);
+  const Nanoseconds end = move(start + (first_ ? rates_.latency : rates_.run) + more, bytes);
   pushes_ += first_ ? 1 : 0;
   first_ = false;
   next_start_ = busy_until_ = end;
@@ -39,7 +39,7 @@ RunTimes CopyEngine::run(std::uint64_t bytes) {
   return {start, end};
 }
 
-// When `bytes` that set out at `from` have arrived.
+// Returns when `bytes` that start at `from` have arrived.
 Nanoseconds CopyEngine::move(Nanoseconds from, std::uint64_t bytes) {
   std::uint64_t work = bytes * kWorkPerByte;
   if (shared_.front() == nullptr) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One direction of one link: the copy engine that moves runs of pages, in order.
 //
-// A push is what the driver submits at once: runs of contiguous bytes. Time of a push on a free link (times in ns):
+// A push is a submission of the driver: runs of contiguous bytes. The time of a push on a free link is (times in ns):
 //   first run: latency + bytes / bandwidth; every later run: run_ns + bytes / bandwidth, from the end of the run before
-// Pushes queue first in, first out. Where engines share bandwidth (both directions of a link, the GPUs behind a switch,
-// all links of the host's memory), what an earlier submission was promised stays and a later one gets the rest, or
-// waits while nothing is left. Only bytes on their way use bandwidth, latency and run_ns do not.
+// Pushes queue first in, first out. If engines share bandwidth (both directions of a link, the GPUs behind a switch,
+// all links of the host's memory), earlier submissions keep their promises and a later one gets the rest, or waits
+// while nothing is left. Only moving bytes use bandwidth; latency and run_ns do not.
 #pragma once
 
 #include <array>
@@ -28,17 +28,18 @@ struct EngineRates {
 
 class CopyEngine {
  public:
-  // Bandwidths that it shares with others, in any order; null ones are left out. They must outlive the engine.
+  // Bandwidths that it shares with other engines, in any order; null ones are ignored. They must outlive the engine.
   using Shared = std::array<BandwidthProfile*, 3>;
   explicit CopyEngine(const EngineRates& rates, const Shared& shared = {});
 
-  // Opens a push that may start at `earliest`: its first run starts then, or when the engine is free.
-  // Later pushes may name an earlier time than this one; they start after it all the same.
+  // Opens a push that may start at `earliest`: its first run starts then, or when the engine is free. A later push
+  // starts after this one even if its `earliest` is before.
   void begin_push(Nanoseconds earliest);
-  // The next run of the open push; bytes > 0. The last run's end is the push's completion.
-  RunTimes run(std::uint64_t bytes);
+  // Adds a run to the open push; bytes > 0. The end of the last run completes the push. `more` is time beyond the run's
+  // fixed part and its bytes.
+  RunTimes run(std::uint64_t bytes, Nanoseconds more = {});
 
-  // A push of one run.
+  // Submits a push of one run.
   RunTimes submit(Nanoseconds earliest, std::uint64_t bytes) {
     begin_push(earliest);
     return run(bytes);
@@ -48,13 +49,13 @@ class CopyEngine {
 
   // End of everything submitted so far.
   Nanoseconds busy_until() const { return busy_until_; }
-  // Since construction.
+  // Returns the time since construction in which the engine was busy.
   Nanoseconds busy_time() const { return busy_time_; }  // sum over runs of end - start
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t runs() const { return runs_; }
   std::uint64_t pushes() const { return pushes_; }
 
-  // Completion of one run of a fresh push on an idle machine, for estimates.
+  // Returns the completion of one run of a fresh push on an idle machine, for estimates.
   Nanoseconds unloaded_time(std::uint64_t bytes) const;
 
  private:

@@ -2,10 +2,10 @@
 // One direction of an SSD: requests overlap, up to a queue depth.
 //
 // A request takes a place in the queue, waits for the device, and then its bytes pass, in order of submission:
-//   start = the time asked for, or when the request `depth` before this one is done
+//   start = the requested time, or when the request `depth` before this one is done
 //   end   = max(start + latency, end of the request before) + bytes / bandwidth
-// So one request takes latency + bytes / bandwidth, and many of them at once reach the bandwidth, or depth requests per
-// latency where they are small. Reads and writes have a queue each and do not slow each other.
+// One request therefore takes latency + bytes / bandwidth, and many concurrent ones reach the bandwidth, or depth
+// requests per latency if they are small. Reads and writes have separate queues and do not slow each other.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace uvmsim::link {
 
 class StorageQueue {
  public:
-  // `host` (bandwidth of the host's memory that all links share) may be null; it must outlive the queue.
+  // `host`, the bandwidth of the host's memory that all links share, may be null; it must outlive the queue.
   StorageQueue(Nanoseconds latency, std::uint64_t bytes_per_us, std::uint32_t depth, BandwidthProfile* host)
       : latency_(latency), pipe_({Nanoseconds(0), Nanoseconds(0), bytes_per_us}, {host}), done_(depth) {}
 
-  // A request of contiguous bytes > 0. `start` is later than `earliest` when the queue was full.
+  // Submits a request of contiguous bytes > 0. `start` is later than `earliest` if the queue was full.
   RunTimes submit(Nanoseconds earliest, std::uint64_t bytes) {
     Nanoseconds& place = done_[next_];
     next_ = next_ + 1 == done_.size() ? 0 : next_ + 1;
@@ -30,7 +30,7 @@ class StorageQueue {
     return {start, place};
   }
 
-  // Bytes on their way, summed over requests.
+  // The time that bytes were moving, summed over requests.
   Nanoseconds busy_time() const { return pipe_.busy_time(); }
 
   void add_state(StateDigest& digest) const {
@@ -41,8 +41,8 @@ class StorageQueue {
  private:
   Nanoseconds latency_;
   CopyEngine pipe_;
-  std::vector<Nanoseconds> done_;  // ends of the last requests, a ring
-  std::size_t next_ = 0;           // the oldest of them
+  std::vector<Nanoseconds> done_;  // ends of the last requests, a ring buffer
+  std::size_t next_ = 0;           // index of the oldest one
 };
 
 }  // namespace uvmsim::link

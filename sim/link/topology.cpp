@@ -13,7 +13,7 @@ constexpr std::uint64_t kMaxBytesPerUs = std::uint64_t{1} << 40;
 
 Nanoseconds nanoseconds(std::uint64_t ns) { return Nanoseconds(static_cast<std::int64_t>(ns)); }
 
-// Of a direction of a link to the host, or of one between GPUs.
+// Returns the rates of a direction of a link to the host or between GPUs.
 template <class Config>
 EngineRates rates_of(const Config& config) {
   return {nanoseconds(config.latency_ns), nanoseconds(config.run_ns), config.bytes_per_us};

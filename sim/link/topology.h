@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All links of a system: one pair of copy engines per GPU to the host, one per direction between GPUs that are peers,
-// one pair of queues between the host and its SSD tier.
+// All links of a system: a pair of copy engines between each GPU and the host, one engine per direction between peer
+// GPUs, and a pair of queues between the host and its SSD tier.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ enum class Direction : std::uint8_t { kHostToDevice = 0, kDeviceToHost = 1 };
 
 class Topology {
  public:
-  // Needs one host link per GPU with a bandwidth in both directions; throws InputError naming the key otherwise.
+  // Requires one host link per GPU with a bandwidth in both directions; throws InputError naming the key otherwise.
   explicit Topology(const config::SystemConfig& system);
   Topology(const Topology&) = delete;
   Topology& operator=(const Topology&) = delete;
 
   std::uint32_t gpu_count() const { return static_cast<std::uint32_t>(links_.size()); }
-  // The engine stays where it is for the life of the topology.
+  // The engine does not move during the life of the topology.
   CopyEngine& engine(std::uint32_t gpu, Direction direction) {
     return direction == Direction::kHostToDevice ? links_[gpu]->host_to_device : links_[gpu]->device_to_host;
   }
@@ -33,21 +33,21 @@ class Topology {
     return direction == Direction::kHostToDevice ? links_[gpu]->host_to_device : links_[gpu]->device_to_host;
   }
 
-  // The engine that moves memory from one processor to another: the host, or two GPUs that are peers.
+  // The engine that moves memory between two processors: the host and a GPU, or two peer GPUs.
   CopyEngine& engine(ProcessorId from, ProcessorId to) {
     if (from.is_host()) return links_[to.gpu()]->host_to_device;
     if (to.is_host()) return links_[from.gpu()]->device_to_host;
     return peer(from.gpu(), to.gpu())->engine;
   }
 
-  // Between two GPUs: null where no link joins them, they then copy through the host. `rates` are the link's.
+  // A direction between two GPUs: null if no link joins them; they then copy through the host. `rates` are the link's.
   struct Peer {
     CopyEngine engine;
     const config::PeerRates& rates;
     bool fast;  // NVLink
-    // An explicit copy of so many bytes, submitted now; returns when it is done.
+    // Makes an explicit copy, submitted now; returns when it is done.
     Nanoseconds copy(Nanoseconds now, std::uint64_t bytes);
-    // The same on an idle machine.
+    // Returns the time of such a copy on an idle machine.
     Nanoseconds unloaded_time(std::uint64_t bytes) const { return begin_of(bytes) + engine.unloaded_time(bytes); }
     Nanoseconds begin_of(std::uint64_t bytes) const;
   };
@@ -55,7 +55,7 @@ class Topology {
   const Peer* peer(std::uint32_t from, std::uint32_t to) const { return peers_[from * gpu_count() + to].get(); }
 
   bool has_ssd() const { return ssd_ != nullptr; }
-  // Only when has_ssd(): reading brings data up to the host, writing takes it down.
+  // Require has_ssd(). Reading brings data up to the host, writing takes it down.
   StorageQueue& ssd_read() { return ssd_->read; }
   StorageQueue& ssd_write() { return ssd_->write; }
 
@@ -63,7 +63,7 @@ class Topology {
 
  private:
   struct Link {
-    std::unique_ptr<BandwidthProfile> duplex;  // null when both directions together reach the sum of the two
+    std::unique_ptr<BandwidthProfile> duplex;  // null if both directions together reach the sum of the two
     CopyEngine host_to_device, device_to_host;
   };
   struct Ssd {
@@ -73,8 +73,8 @@ class Topology {
   BandwidthProfile* share(std::uint64_t bytes_per_us);
   void join_peers(const config::SystemConfig& system);
 
-  std::unique_ptr<BandwidthProfile> host_;                 // null when host memory is no limit
-  std::vector<std::unique_ptr<BandwidthProfile>> shared_;  // uplinks, ports of switches, both ways of peer links
+  std::unique_ptr<BandwidthProfile> host_;                 // null if host memory is no limit
+  std::vector<std::unique_ptr<BandwidthProfile>> shared_;  // uplinks, ports of switches, both directions of peer links
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<std::unique_ptr<Peer>> peers_;  // [from][to]
   std::unique_ptr<Ssd> ssd_;

@@ -4,14 +4,20 @@
 // Simulated addresses are dense: BlockIndex 0 .. block_count() - 1, a simulated virtual address is block * 2 MB +
 // offset. Freed ranges are reused (first fit, lowest address), so state is bounded by the peak of live memory. Several
 // programs have a region each.
-// State per 2 MB block: 192 bytes per processor and 256 bytes shared, below 2 bytes per 4 KB page with one GPU.
+// State per 2 MB block: 192 bytes per processor and 368 bytes shared, below 2 bytes per 4 KB page with one GPU. It is
+// made for groups of neighbours when somebody asks for one of them; addresses that nobody asked for take no memory.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "sim/common/lazy_array.h"
 #include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 #include "sim/memory/page_mask.h"
@@ -26,8 +32,10 @@ struct ProcessorPages {
   PageMask writable;  // that entry allows writes; subset of mapped
 };
 
-// What cudaMemAdvise set. The driver keeps this per VA range and splits ranges at hint boundaries; here it is per
-// block.
+// Where memory came from: cudaMallocManaged, malloc or mmap, cudaHostAlloc.
+enum class MemoryKind : std::uint8_t { kManaged, kSystem, kPinned };
+
+// What cudaMemAdvise set.
 struct Hints {
   ProcessorId preferred = kNoProcessor;
   std::uint32_t accessed_by = 0;  // ProcessorId::bit() of each
@@ -35,6 +43,15 @@ struct Hints {
   bool pinned = false;  // what lies on a GPU stays there (of other drivers than NVIDIA's)
   // The program says where its pages are to be.
   bool any() const { return !preferred.is_none() || accessed_by != 0 || read_mostly; }
+  bool operator==(const Hints&) const = default;
+};
+
+// Pages [first, end) of a block that have the same hints. The driver splits its VA ranges where a hint begins or ends,
+// and their blocks with them; it never joins them again.
+struct BlockPart {
+  unsigned first = 0, end = 0;
+  Hints hints;
+  PageMask extent() const { return PageMask::range(first, end - first); }
 };
 
 struct VaBlock {
@@ -42,13 +59,16 @@ struct VaBlock {
   PageMask discarded;
   PageMask evicted;                            // left a GPU by eviction since they were last there
   PageMask host_backed;                        // pages with a host page allocated (kept until the block is freed)
+  PageMask cpu_wrote;                          // of system memory: pages that the CPU has written
   std::uint16_t first_page = 0, end_page = 0;  // [first, end) belongs to the range
   std::uint16_t region = 0;                    // of the program that allocated it
   BlockIndex range_first;                      // of the range: its first block
   std::uint64_t range_blocks = 0;              // as it was allocated
-  Hints hints;
+  Hints hints;                    // in parts (split != 0): any() and accessed_by tell what holds for some of its pages
+  std::uint32_t split = 0;        // not 0: its parts have hints of their own
   std::uint32_t dma_mapped = 0;   // ProcessorId::bit() of GPUs whose DMA engines know the host pages
   std::uint32_t page_tables = 0;  // ProcessorId::bit() of GPUs that have had the block
+  MemoryKind kind = MemoryKind::kManaged;
   bool live = false;
   PageMask extent() const { return PageMask::range(first_page, static_cast<unsigned>(end_page - first_page)); }
   bool full_size() const { return first_page == 0 && end_page == kPagesPerBlock; }
@@ -66,22 +86,104 @@ class AddressSpace {
   BlockIndex begin_of(unsigned region) const { return BlockIndex(regions_[region].begin); }
 
   // A range of `bytes` whose first byte lies `offset_in_block` into its first block. Returns that block.
-  BlockIndex allocate(std::uint64_t offset_in_block, std::uint64_t bytes, unsigned region = 0);
+  BlockIndex allocate(std::uint64_t offset_in_block, std::uint64_t bytes, unsigned region = 0,
+                      MemoryKind kind = MemoryKind::kManaged);
   // The blocks, of that region, must hold no pages any more (the driver released them).
   void free(BlockIndex first, std::uint64_t block_count, unsigned region = 0);
 
-  std::uint64_t block_count() const { return blocks_.size(); }
+  std::uint64_t block_count() const { return block_count_; }
   unsigned processor_count() const { return processors_; }
   unsigned gpu_count() const { return processors_ - 1; }
 
-  VaBlock& block(BlockIndex b) { return blocks_[b.value]; }
-  const VaBlock& block(BlockIndex b) const { return blocks_[b.value]; }
-  ProcessorPages& pages(BlockIndex b, ProcessorId p) { return pages_[b.value * processors_ + p.index]; }
-  const ProcessorPages& pages(BlockIndex b, ProcessorId p) const { return pages_[b.value * processors_ + p.index]; }
+  VaBlock& block(BlockIndex b) { return block_of(b); }
+  const VaBlock& block(BlockIndex b) const { return block_of(b); }
+  ProcessorPages& pages(BlockIndex b, ProcessorId p) {
+    if (pages_[b.value / kGroup] == nullptr) make_pages(b.value / kGroup);
+    return pages_[b.value / kGroup][b.value % kGroup * processors_ + p.index];
+  }
+  const ProcessorPages& pages(BlockIndex b, ProcessorId p) const {
+    const ProcessorPages* const group = pages_[b.value / kGroup];
+    return group == nullptr ? kNothing : group[b.value % kGroup * processors_ + p.index];
+  }
+
+  // Of the blocks [first, first + count), calls f(block) for those that have state, ascending: that hold pages, were
+  // asked for, or are neighbours of such. The others are as they were allocated, but for hints.
+  template <class F>
+  void for_each_used(BlockIndex first, std::uint64_t count, F&& f) const {
+    for (std::uint64_t at = first.value, end = first.value + count; at < end;) {
+      const std::uint64_t group = at / kGroup, group_end = std::min(end, (group + 1) * kGroup);
+      if (blocks_[group] == nullptr && pages_[group] == nullptr) {
+        at = group_end;
+        continue;
+      }
+      for (; at < group_end; ++at) f(BlockIndex(at));
+    }
+  }
+  template <class F>
+  void for_each_used(F&& f) const {
+    for_each_used(BlockIndex(0), block_count_, f);
+  }
+  // Gives the blocks [first, first + count) that have no state, all their pages, other hints: change(hints) edits them.
+  template <class Change>
+  void change_hints_of_unused(BlockIndex first, std::uint64_t count, Change&& change) {
+    for (std::uint64_t at = first.value, end = first.value + count; at < end;) {
+      std::uint64_t stop = at;  // of a stretch without state
+      while (stop < end && blocks_[stop / kGroup] == nullptr && pages_[stop / kGroup] == nullptr) {
+        stop = std::min(end, (stop / kGroup + 1) * kGroup);
+      }
+      if (stop == at) {
+        at = std::min(end, (at / kGroup + 1) * kGroup);
+        continue;
+      }
+      for (auto piece = split_pieces(at, stop); piece != pieces_.end() && piece->first < stop; ++piece) {
+        change(piece->second.hints);
+      }
+      at = stop;
+    }
+  }
+  // The page behind the last one that belongs to the block's range.
+  unsigned end_page(BlockIndex b) const;
 
   // Counts the operations that took a page-table entry from the GPU, or a permission.
   std::uint64_t unmap_epoch(unsigned gpu) const { return unmap_epochs_[gpu]; }
   void note_unmap(unsigned gpu) { ++unmap_epochs_[gpu]; }
+
+  // Calls f(part) for each part of the block, ascending: one where all its pages have the same hints.
+  template <class F>
+  void for_each_part(BlockIndex b, F&& f) const {
+    const VaBlock& whole = block(b);
+    if (whole.split == 0) return f(whole_of(whole));
+    for (const BlockPart& part : parts_[whole.split - 1]) f(part);
+  }
+  // Pages of the parts whose hints are so.
+  template <class Is>
+  PageMask pages_where(BlockIndex b, Is&& is) const {
+    const VaBlock& whole = block(b);
+    if (whole.split == 0) return is(whole.hints) ? whole.extent() : PageMask{};
+    PageMask pages;
+    for (const BlockPart& part : parts_[whole.split - 1]) {
+      if (is(part.hints)) pages |= part.extent();
+    }
+    return pages;
+  }
+  // The part that the page lies in.
+  BlockPart part_of(BlockIndex b, unsigned page) const;
+  // Gives pages [first, end) other hints: change(hints) edits them. Splits the block where that makes a difference.
+  template <class Change>
+  void change_hints(BlockIndex b, unsigned first, unsigned end, Change&& change) {
+    std::vector<BlockPart> changed;
+    bool differs = false;
+    for_each_part(b, [&](const BlockPart& part) {
+      Hints hints = part.hints;
+      change(hints);
+      if (hints == part.hints || part.end <= first || end <= part.first) return changed.push_back(part);
+      differs = true;
+      if (part.first < first) changed.push_back({part.first, first, part.hints});
+      changed.push_back({std::max(first, part.first), std::min(end, part.end), hints});
+      if (end < part.end) changed.push_back({end, part.end, part.hints});
+    });
+    if (differs) set_parts(b, std::move(changed));
+  }
 
   // Marks the block's memory as pinned, or no more; counts the blocks that are, of all programs.
   void pin(BlockIndex b, bool pinned) {
@@ -98,13 +200,46 @@ class AddressSpace {
   PageMask resident_anywhere(BlockIndex b) const;
 
  private:
+  static constexpr std::uint64_t kGroup = 16;
+  static const ProcessorPages kNothing;
+  using Blocks = std::array<VaBlock, kGroup>;
+  // Blocks [key, end) that were allocated together, as the state of those that have none yet begins.
+  struct Piece {
+    std::uint64_t end = 0;
+    std::uint64_t range_first = 0, range_blocks = 0;
+    std::uint64_t offset_in_block = 0, bytes = 0;  // of the range
+    Hints hints;
+    std::uint16_t region = 0;
+    MemoryKind kind = MemoryKind::kManaged;
+  };
+  using Pieces = std::map<std::uint64_t, Piece>;
+
+  VaBlock& block_of(BlockIndex b) const {
+    if (blocks_[b.value / kGroup] == nullptr) make_blocks(b.value / kGroup);
+    return (*blocks_[b.value / kGroup])[b.value % kGroup];
+  }
+  void make_blocks(std::uint64_t group) const;
+  void make_pages(std::uint64_t group);
+  static VaBlock allocated(const Piece& piece, std::uint64_t b);
+  bool is_as_allocated(BlockIndex b) const;
+  Pieces::iterator split_pieces(std::uint64_t first, std::uint64_t end);
   void grow(std::uint64_t block_count);
+  static BlockPart whole_of(const VaBlock& block) { return {block.first_page, block.end_page, block.hints}; }
+  void set_parts(BlockIndex b, std::vector<BlockPart> parts);
+  void join(VaBlock& block);
 
   unsigned processors_;
   Hints initial_;
   std::vector<std::uint64_t> unmap_epochs_;  // by GPU
-  std::vector<VaBlock> blocks_;
-  std::vector<ProcessorPages> pages_;  // [block][processor]
+  std::uint64_t block_count_ = 0;
+  Pieces pieces_;  // of live blocks
+  // By group of kGroup blocks, null where there are none yet: the blocks; their pages as [block][processor].
+  mutable LazyArray<Blocks*> blocks_;
+  LazyArray<ProcessorPages*> pages_;
+  mutable std::vector<std::unique_ptr<Blocks>> made_blocks_;
+  std::vector<std::unique_ptr<ProcessorPages[]>> made_pages_;
+  std::vector<std::vector<BlockPart>> parts_;  // of the blocks that are split, by VaBlock::split - 1
+  std::vector<std::uint32_t> unused_parts_;    // values of `split` that no block has
   std::uint64_t pinned_blocks_ = 0;
   struct Region {
     std::uint64_t begin = 0;

@@ -33,9 +33,9 @@ void GpuMemory::release(ChunkId c, Reuse reuse) {
 }
 
 void GpuMemory::bind_whole(BlockIndex b, ChunkId c) {
-  if (b.value >= whole_.size()) whole_.resize(std::max<std::size_t>(b.value + 1, whole_.size() * 2));
-  UVMSIM_CHECK(!whole_[b.value].valid(), "block {} has a chunk", b.value);
-  whole_[b.value] = c;
+  ChunkId& whole = whole_[b.value];
+  UVMSIM_CHECK(!whole.valid(), "block {} has a chunk", b.value);
+  whole = c;
   chunk(c).block = b.value;
 }
 
@@ -45,7 +45,8 @@ void GpuMemory::unbind_whole(BlockIndex b) {
 }
 
 SlotId GpuMemory::slot(BlockIndex b, unsigned unit) const {
-  return b.value < slots_.size() && slots_[b.value] ? (*slots_[b.value])[unit] : SlotId{};
+  const std::unique_ptr<Slots>* const slots = slots_.find(b.value);
+  return slots != nullptr && *slots ? (**slots)[unit] : SlotId{};
 }
 
 GpuMemory::SlotOwner GpuMemory::owner(SlotId s) const {
@@ -82,9 +83,9 @@ void GpuMemory::unsplit(ChunkId c) {
 }
 
 void GpuMemory::bind_slot(BlockIndex b, unsigned unit, SlotId s) {
-  if (b.value >= slots_.size()) slots_.resize(std::max<std::size_t>(b.value + 1, slots_.size() * 2));
-  if (!slots_[b.value]) slots_[b.value] = std::make_unique<Slots>();
-  (*slots_[b.value])[unit] = s;
+  std::unique_ptr<Slots>& slots = slots_[b.value];
+  if (!slots) slots = std::make_unique<Slots>();
+  (*slots)[unit] = s;
   RootChunk& root = chunk(ChunkId{s.chunk});
   UVMSIM_CHECK((root.used_slots >> s.slot & 1) == 0, "slot {} of chunk {} is taken", s.slot, s.chunk);
   root.used_slots |= std::uint32_t{1} << s.slot;

@@ -7,11 +7,13 @@
 // With small chunks every block lives in slots, wherever some are free, and each slot is evicted by itself.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "sim/common/sparse_table.h"
 #include "sim/common/state_digest.h"
 #include "sim/common/units.h"
 #include "sim/memory/chunk_id.h"
@@ -19,8 +21,9 @@
 
 namespace uvmsim {
 
-// kForeign: spare memory that holds what another GPU evicted; no evictor knows it.
-enum class ChunkState : std::uint8_t { kFree, kPinned, kAllocated, kForeign };
+// No evictor knows of kForeign and kUnmanaged chunks. kForeign: spare memory that holds what another GPU evicted, or
+// memory of malloc on a coherent machine. kUnmanaged: memory that a program holds beside managed memory.
+enum class ChunkState : std::uint8_t { kFree, kPinned, kAllocated, kForeign, kUnmanaged };
 
 struct RootChunk {
   static constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
@@ -54,6 +57,11 @@ class GpuMemory {
   }
 
   std::uint32_t chunk_count() const { return static_cast<std::uint32_t>(chunks_.size()); }
+  // Looks at every chunk.
+  std::uint32_t count(ChunkState state) const {
+    return static_cast<std::uint32_t>(
+        std::count_if(chunks_.begin(), chunks_.end(), [&](const RootChunk& chunk) { return chunk.state == state; }));
+  }
   std::uint32_t free_chunks() const { return static_cast<std::uint32_t>(free_.size()); }
   RootChunk& chunk(ChunkId c) { return chunks_[c.value]; }
   const RootChunk& chunk(ChunkId c) const { return chunks_[c.value]; }
@@ -67,9 +75,10 @@ class GpuMemory {
   // With small chunks: calls f(chunk, unit) for what is behind each unit of the block that `pages` touch.
   template <class F>
   void for_each_small_chunk(BlockIndex b, const PageMask& pages, F&& f) const {
-    if (b.value >= slots_.size() || !slots_[b.value]) return;
+    const std::unique_ptr<Slots>* const slots = slots_.find(b.value);
+    if (slots == nullptr || !*slots) return;
     for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
-      const SlotId s = (*slots_[b.value])[unit];
+      const SlotId s = (**slots)[unit];
       if (s.valid() && pages.intersects(PageMask::range(unit * kPagesPerBigPage, kPagesPerBigPage))) {
         f(small_chunk(s), unit);
       }
@@ -77,7 +86,7 @@ class GpuMemory {
   }
 
   // The whole chunk behind a full-size block, or invalid.
-  ChunkId whole(BlockIndex b) const { return b.value < whole_.size() ? whole_[b.value] : ChunkId{}; }
+  ChunkId whole(BlockIndex b) const { return whole_.value(b.value); }
   void bind_whole(BlockIndex b, ChunkId c);
   void unbind_whole(BlockIndex b);
 
@@ -138,8 +147,8 @@ class GpuMemory {
   bool small_chunks_;
   std::vector<RootChunk> chunks_;
   std::vector<std::uint32_t> free_;            // stack
-  std::vector<ChunkId> whole_;                 // by block
-  std::vector<std::unique_ptr<Slots>> slots_;  // by block, only for short blocks
+  SparseTable<ChunkId, 64> whole_;             // by block
+  SparseTable<std::unique_ptr<Slots>> slots_;  // by block, only for short blocks
   std::vector<std::uint32_t> partly_used_;     // split chunks with a free slot, in order of splitting
 };
 

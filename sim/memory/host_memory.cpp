@@ -143,7 +143,7 @@ void HostMemory::add_state(StateDigest& digest) const {
     if (digest.ahead(freed.ready)) ahead.push_back(freed);
   }
   std::sort(ahead.begin(), ahead.end(), [](const Freed& a, const Freed& b) { return b > a; });
-  for (std::size_t i = 0; i < ahead.size();) {  // those that are ready together are one
+  for (std::size_t i = 0; i < ahead.size();) {  // entries with the same time are merged
     const Nanoseconds ready = ahead[i].ready;
     std::uint64_t pages = 0;
     for (; i < ahead.size() && ahead[i].ready == ready; ++i) pages += ahead[i].pages;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory of limited size: which of the pages that the host holds lie in it, which have a valid copy on the SSD
-// below, and in which order they were used.
+// Host memory of limited size: which of the host's pages are in memory, which have a valid copy on the SSD below, and
+// the order of their last use.
 //
-// A page that the host holds (AddressSpace: resident there) lies in memory, on the SSD, or on both; it is on the SSD
-// alone after it was pushed out. An SSD copy is valid until one may write the page, wherever it lies then. Units
-// of 4 KB, 64 KB or 2 MB of addresses are kept in order of use; the one used longest ago leaves first, whole. Without a
-// limit nothing is kept: every page of the host lies in memory.
+// A page that the host holds (resident there in AddressSpace) is in memory, on the SSD, or in both; after its eviction
+// from memory it is only on the SSD. An SSD copy is valid until the page may be written, wherever it is then. Units of
+// 4 KB, 64 KB or 2 MB of addresses are kept in order of use; the least recently used one leaves first, as a whole.
+// Without a limit nothing is tracked: every page of the host is in memory.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace uvmsim {
 
 class HostMemory {
  public:
-  // A limit of `capacity_bytes`, 0: none. `unit_bytes` is one of the three above.
+  // `capacity_bytes` is the limit, 0: none. `unit_bytes` is one of the three sizes above.
   HostMemory(std::uint64_t capacity_bytes, std::uint64_t unit_bytes);
 
   bool limited() const { return capacity_pages_ != 0; }
@@ -29,31 +29,31 @@ class HostMemory {
   std::uint64_t free_pages() const { return capacity_pages_ - used_pages_; }
   std::uint64_t saved_pages() const { return saved_pages_; }  // on the SSD
 
-  // With a limit only.
+  // The following require a limit.
   PageMask in_memory(BlockIndex b) const { return b.value < blocks_.size() ? blocks_[index(b)].in_memory : PageMask{}; }
   PageMask saved(BlockIndex b) const { return b.value < blocks_.size() ? blocks_[index(b)].saved : PageMask{}; }
-  // Of the pages that the host holds, those that lie on the SSD alone; none without a limit.
+  // Returns the held pages that are only on the SSD; none without a limit.
   PageMask swapped(BlockIndex b, const PageMask& held) const { return limited() ? held - in_memory(b) : PageMask{}; }
 
-  // All pages of the units that the pages lie in.
+  // Returns all pages of the units that contain the pages.
   PageMask whole_units(const PageMask& pages) const { return pages.grown_to(unit_pages_); }
 
-  // The pages come into memory, which must be free; they count as used now.
+  // Adds pages to memory, which must be free; they count as used now.
   void add(BlockIndex b, const PageMask& pages);
-  // They leave it. Their copies on the SSD stay.
+  // Removes pages from memory. Their copies on the SSD stay.
   void remove(BlockIndex b, const PageMask& pages);
-  // Units of the pages that lie in memory count as used now.
+  // Marks the units of those pages that are in memory as used now.
   void use(BlockIndex b, const PageMask& pages);
 
   void save(BlockIndex b, const PageMask& pages);
   void drop_saved(BlockIndex b, const PageMask& pages);
 
-  // Memory of so many pages that left, and is free when what they held is written or copied: from `ready` on.
+  // Frees the memory of pages that left, from `ready` on, when their contents have been written or copied.
   void free_from(Nanoseconds ready, std::uint64_t pages);
-  // Of the free pages, so many are taken, those first that are free already. Returns when the last is, at least `now`.
+  // Takes free pages, those first that are free already. Returns when the last one is free, at least `now`.
   Nanoseconds take(std::uint64_t pages, Nanoseconds now);
 
-  // End of the block's last write to the SSD.
+  // The end of the block's last write to the SSD.
   Nanoseconds written_until(BlockIndex b) const {
     return b.value < blocks_.size() ? blocks_[index(b)].written_until : Nanoseconds{};
   }
@@ -61,9 +61,9 @@ class HostMemory {
 
   struct Unit {
     BlockIndex block;
-    PageMask pages;  // that lie in memory
+    PageMask pages;  // its pages in memory
   };
-  // What was used longest ago and lies outside `spared`; nothing when there is no such unit.
+  // Returns the least recently used unit outside `spared`; nothing when there is none.
   std::optional<Unit> coldest(BlockIndex spared) const;
 
   void add_state(StateDigest& digest) const;
@@ -95,10 +95,10 @@ class HostMemory {
   std::uint64_t capacity_pages_;
   unsigned unit_pages_;
   std::uint64_t used_pages_ = 0, saved_pages_ = 0;
-  std::vector<Freed> freed_;  // a heap, the earliest first
+  std::vector<Freed> freed_;  // a heap, the earliest on top
   std::uint64_t freed_pages_ = 0;
   std::vector<Block> blocks_;
-  // Units by number: block * units per block + unit within it. Those with pages in memory are in the list.
+  // Units by number: block * units per block + unit within it. The list holds those with pages in memory.
   std::vector<Links> links_;
   std::uint64_t oldest_ = kNone, newest_ = kNone;
 };

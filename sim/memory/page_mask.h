@@ -17,7 +17,7 @@ class PageMask {
 
   constexpr PageMask() = default;
 
-  // Pages [first, first + count); count may be 0; first + count <= 512.
+  // Returns pages [first, first + count); count may be 0; first + count <= 512.
   static constexpr PageMask range(unsigned first, unsigned count) {
     PageMask mask;
     mask.set_range(first, count);
@@ -45,23 +45,23 @@ class PageMask {
   }
   constexpr bool full() const { return count() == kPagesPerBlock; }
   constexpr unsigned count() const {
-    // Counted in bytes side by side: without the popcount instruction, which not every machine has, it is faster.
+    // Counts in parallel bytes: without the popcount instruction, which not every machine has, this is faster.
     std::uint64_t sum = 0;
     for (std::uint64_t word : words_) {
       word -= word >> 1 & 0x5555555555555555u;
       word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
       sum += (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
     }
-    // Up to 64 per byte: added in pairs, they need 16 bits.
+    // Up to 64 per byte: sums of pairs need 16 bits.
     sum = (sum & 0x00ff00ff00ff00ffu) + (sum >> 8 & 0x00ff00ff00ff00ffu);
     return static_cast<unsigned>(sum * 0x0001000100010001u >> 48);
   }
-  // Pages set in [first, first + count).
+  // Counts the pages set in [first, first + count).
   constexpr unsigned count_range(unsigned first, unsigned count) const { return (*this & range(first, count)).count(); }
   constexpr bool contains(const PageMask& other) const { return (other - *this).empty(); }
   constexpr bool intersects(const PageMask& other) const { return !(*this & other).empty(); }
 
-  // First page >= from that is set (or clear); kPagesPerBlock when there is none.
+  // Returns the first page >= from that is set (or clear); kPagesPerBlock when there is none.
   constexpr unsigned next_set(unsigned from) const { return next<false>(from); }
   constexpr unsigned next_clear(unsigned from) const { return next<true>(from); }
 
@@ -84,7 +84,7 @@ class PageMask {
     }
   }
 
-  // Every 64 KB unit (16 pages) that contains a set page, filled.
+  // Returns every 64 KB unit (16 pages) that contains a set page, as a whole.
   constexpr PageMask grown_to_big_pages() const {
     PageMask out;
     for (unsigned w = 0; w < kWords; ++w) {
@@ -96,7 +96,7 @@ class PageMask {
     return out;
   }
 
-  // Every aligned unit of 4 KB, 64 KB or 2 MB (1, 16 or 512 pages) that contains a set page, filled.
+  // Returns every aligned unit of 4 KB, 64 KB or 2 MB (1, 16 or 512 pages) that contains a set page, as a whole.
   constexpr PageMask grown_to(unsigned unit_pages) const {
     if (unit_pages == 1) return *this;
     if (unit_pages == kPagesPerBigPage) return grown_to_big_pages();

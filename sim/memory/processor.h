@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who can hold a page: the host, each GPU, and later an SSD tier below the host.
+// The processors that can hold a page: the host, each GPU, and later an SSD tier below the host.
 #pragma once
 
 #include <compare>

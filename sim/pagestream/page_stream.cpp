@@ -2,6 +2,7 @@
 #include "sim/pagestream/page_stream.h"
 
 #include <algorithm>
+#include <iterator>
 #include <variant>
 
 #include "sim/common/error.h"
@@ -34,15 +35,41 @@ PageStream::PageStream(const trace::Header& header, std::uint64_t page_bytes, co
 }
 
 void PageStream::name_blocks(const layout::Placement& placement) {
-  for (const BlockIndex block : placement.blocks) {
-    if (numbers_.try_emplace(block.value, next_number_).second) ++next_number_;
+  placement.blocks.for_each_run([&](const layout::BlockList::Run& run) {
+    const std::uint64_t end = run.first.value + run.count;
+    for (std::uint64_t at = run.first.value; at < end;) {
+      auto next = numbers_.upper_bound(at);
+      if (next != numbers_.begin() && std::prev(next)->second.end > at) {
+        at = std::prev(next)->second.end;
+        continue;
+      }
+      const std::uint64_t stop = next == numbers_.end() ? end : std::min(end, next->first);
+      numbers_.emplace_hint(next, at, Named{stop, next_number_});
+      next_number_ += stop - at;
+      at = stop;
+    }
+  });
+}
+
+void PageStream::forget_blocks(std::uint64_t first, std::uint64_t end) {
+  auto named = numbers_.upper_bound(first);
+  if (named != numbers_.begin() && std::prev(named)->second.end > first) --named;
+  while (named != numbers_.end() && named->first < end) {
+    const auto [begin, all] = *named;
+    named = numbers_.erase(named);
+    if (begin < first) numbers_.emplace(begin, Named{first, all.number});
+    if (all.end > end) numbers_.emplace(end, Named{all.end, all.number + (end - begin)});
   }
+}
+
+std::uint64_t PageStream::number_of(BlockIndex block) const {
+  const auto& [first, named] = *std::prev(numbers_.upper_bound(block.value));
+  return named.number + (block.value - first);
 }
 
 std::uint64_t PageStream::page_at(const layout::Placement& placement, std::uint64_t byte) const {
   const std::uint64_t at = placement.offset + byte;
-  const BlockIndex block = placement.blocks.at(static_cast<std::size_t>(at / kBlockBytes));
-  return numbers_.at(block.value) * (kBlockBytes / page_bytes_) + at % kBlockBytes / page_bytes_;
+  return number_of(placement.blocks[at / kBlockBytes]) * (kBlockBytes / page_bytes_) + at % kBlockBytes / page_bytes_;
 }
 
 std::vector<std::uint64_t> PageStream::pages_of(const layout::Placement& placement,
@@ -64,7 +91,9 @@ void PageStream::add(const trace::Record& record, const std::function<void(std::
     if (page != last_page_) take(page);
     last_page_ = page;
   };
-  const auto release = [this](BlockIndex block) { numbers_.erase(block.value); };
+  const auto release = [this](BlockIndex first, std::uint64_t count) {
+    forget_blocks(first.value, first.value + count);
+  };
   layout_.follow(record);
   if (const auto* object = std::get_if<trace::ObjectAlloc>(&record)) {
     name_blocks(layout_.allocate(*object).placement);

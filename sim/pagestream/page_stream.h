@@ -14,9 +14,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/layout/layout.h"
@@ -39,7 +39,13 @@ class PageStream {
     std::uint32_t slot;
     std::span<const trace::Extent> extents;
   };
+  // Live blocks [key, end): the first one's number, which those behind count on.
+  struct Named {
+    std::uint64_t end = 0, number = 0;
+  };
   void name_blocks(const layout::Placement& placement);
+  void forget_blocks(std::uint64_t first, std::uint64_t end);
+  std::uint64_t number_of(BlockIndex block) const;
   std::uint64_t page_at(const layout::Placement& placement, std::uint64_t byte) const;
   std::vector<std::uint64_t> pages_of(const layout::Placement& placement, std::span<const trace::Extent> extents) const;
   void add_kernel(const trace::Kernel& kernel, const std::function<void(std::uint64_t)>& touch);
@@ -48,7 +54,7 @@ class PageStream {
   std::uint64_t quantum_bytes_, page_bytes_;
   AddressSpace space_;
   layout::Layout layout_;
-  std::unordered_map<std::uint64_t, std::uint64_t> numbers_;  // live block -> its number; only looked up
+  std::map<std::uint64_t, Named> numbers_;
   std::uint64_t next_number_ = 0;
   std::uint64_t last_page_ = ~std::uint64_t{0};
 };

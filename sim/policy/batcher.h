@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slot `batch`: what the driver's fault thread takes at a time and when, in which order it serves it, and which SMs
-// a replay lets go on.
+// The slot `batch`: how many faults the driver's fault thread takes at a time and when, in which order it serves them,
+// and which SMs a replay resumes.
 //
-// One instance serves one GPU, of all processes on it. The driver's own takes what is there, up to its batch size,
-// serves it by address and lets all SMs go on. What a policy asks for beyond that needs a changed driver, and SMs that
-// can be held a changed GPU.
+// One instance serves one GPU and all processes on it. The driver's own policy takes the faults that are there, up to
+// its batch size, serves them by address and resumes all SMs. Anything else needs a changed driver; holding SMs back
+// also needs a changed GPU.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ namespace uvmsim::policy {
 // A batch that is about to be fetched.
 struct BatchMoment {
   Nanoseconds now{};
-  Nanoseconds oldest{};              // arrival of the oldest fault that waits; `now` where none does
-  Nanoseconds waited{};              // that this batch was put off so far
+  Nanoseconds oldest{};              // arrival of the oldest waiting fault; `now` if none waits
+  Nanoseconds waited{};              // how long this batch has been delayed already
   std::uint32_t waiting = 0;         // raw faults in the buffer
-  std::uint32_t driver_faults = 0;   // raw faults that the driver takes at most
-  std::uint32_t buffer_entries = 0;  // raw faults that the buffer holds
+  std::uint32_t driver_faults = 0;   // most raw faults that the driver takes
+  std::uint32_t buffer_entries = 0;  // raw faults that fit into the buffer
   GpuMemoryUse memory;
 };
 
 struct BatchShape {
-  std::uint32_t faults = 0;  // raw faults to take at most, up to buffer_entries; 0: the driver's number
-  Nanoseconds delay{};       // 0: now; else the policy is asked again so much later, up to kMostBatchDelay in all
+  std::uint32_t faults = 0;  // most raw faults to take, up to buffer_entries; 0: the driver's number
+  Nanoseconds delay{};       // 0: now; else the policy is asked again after the delay; up to kMostBatchDelay in total
 };
-// Who is put off longer is served all the same: faults do not wait for ever.
+// A batch is served after this delay whatever the policy says, so that faults do not wait for ever.
 inline constexpr Nanoseconds kMostBatchDelay{10'000'000};
 
 // A batch that was served and is about to be replayed.
@@ -41,7 +41,7 @@ struct ServedBatch {
   Nanoseconds begin{}, end{};
   std::uint32_t raw_faults = 0;
   std::uint32_t blocks = 0;
-  std::uint32_t evictions = 0;  // for its pages
+  std::uint32_t evictions = 0;  // evictions for its pages
   std::uint32_t sms = 0;        // of the GPU
   GpuMemoryUse memory;
 };
@@ -50,21 +50,22 @@ class Batcher {
  public:
   virtual ~Batcher() = default;
 
-  // Called when the thread would fetch a batch. A delay below 0, or faults beyond the buffer, end the run.
+  // Called when the thread is about to fetch a batch. A delay below 0, or more faults than the buffer holds, ends the
+  // run.
   virtual BatchShape shape([[maybe_unused]] const BatchMoment& moment) { return {}; }
-  // Called once per process whose faults the batch holds, before the first block is served. Appends the blocks that
-  // are to be served first, in this order; the others follow by address. What is not in the batch is left out.
+  // Called once per process with faults in the batch, before the first block is served. Appends the blocks to serve
+  // first, in order; the others follow by address. Blocks that are not in the batch are ignored.
   virtual void arrange([[maybe_unused]] const FaultBatch& batch, [[maybe_unused]] std::vector<BlockIndex>& first) {}
-  // Called after each batch: how many SMs, those with the lowest numbers, the replay reaches; 0 and more than there
-  // are: all. One that it does not reach tries nothing again and raises nothing new for what it waits for, until a
-  // later replay reaches it. When no SM that was reached has work left, the core lets all go on.
+  // Called after each batch. Returns the number of SMs that the replay reaches, those with the lowest numbers; 0, or
+  // more than there are, means all. An SM that the replay does not reach retries nothing and raises no new fault for
+  // what it waits for, until a later replay reaches it. When no reached SM has work left, the core resumes all.
   virtual std::uint32_t running_sms([[maybe_unused]] const ServedBatch& batch) { return 0; }
 
-  // As Prefetcher::add_state.
+  // Adds everything that later answers depend on (policy.h: Prefetcher::add_state).
   virtual void add_state(StateDigest& digest) const { digest.refuse(); }
 };
 
-// What is wrong with a shape: "a delay of -5 ns". Empty: nothing.
+// Describes what is wrong with a shape: "a delay of -5 ns". Empty if it is valid.
 std::string shape_error(const BatchShape& shape, const BatchMoment& moment);
 
 }  // namespace uvmsim::policy

@@ -2,39 +2,32 @@
 // For policies: something per VA block, and 64 KB units of a block.
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
+#include "sim/common/sparse_table.h"
 #include "sim/common/units.h"
 #include "sim/memory/page_mask.h"
 
 namespace uvmsim::policy {
 
-// A value per block, in a vector: block numbers are dense, and those of freed memory come again.
+// A value per block: block numbers are dense, and those of freed memory come again.
 template <class Value>
 class BlockMap {
  public:
-  Value& operator[](BlockIndex block) {
-    if (block.value >= values_.size()) {
-      values_.resize(std::max<std::size_t>(static_cast<std::size_t>(block.value) + 1, values_.size() * 2));
-    }
-    return values_[static_cast<std::size_t>(block.value)];
-  }
+  Value& operator[](BlockIndex block) { return values_[block.value]; }
   void forget(BlockIndex block) {
-    if (block.value < values_.size()) values_[static_cast<std::size_t>(block.value)] = Value{};
+    if (Value* const value = values_.find(block.value)) *value = Value{};
   }
-  // Ascending, also blocks that were never asked for.
+  // Ascending; also neighbours of blocks that were asked for.
   template <class F>
   void for_each(F&& f) {
-    for (std::size_t i = 0; i < values_.size(); ++i) f(BlockIndex(i), values_[i]);
+    values_.for_each([&](std::uint64_t block, auto& value) { f(BlockIndex(block), value); });
   }
   template <class F>
   void for_each(F&& f) const {
-    for (std::size_t i = 0; i < values_.size(); ++i) f(BlockIndex(i), values_[i]);
+    values_.for_each([&](std::uint64_t block, auto& value) { f(BlockIndex(block), value); });
   }
 
  private:
-  std::vector<Value> values_;
+  SparseTable<Value> values_;
 };
 
 inline PageMask unit_mask(unsigned unit) { return PageMask::range(unit * kPagesPerBigPage, kPagesPerBigPage); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's events as a cache sees them: a base for evictors that are textbook replacement policies.
+// A base for evictors that are textbook replacement policies: turns the driver's events into those of a cache.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace uvmsim::policy {
 
-// A policy says what to do on a miss, a hit and a replacement; the rest is the same for all:
-//  - A chunk is cached from the end of the operation that brought its first page until it is evicted, freed, or holds
-//    nothing any more. Chunks that hold nothing (emptied, discarded) are evicted before any that do, oldest first.
-//  - Pages that come to a chunk which is cached are no access: otherwise a chunk that is filled in pieces by many fault
-//    batches would look used many times. Touches of kernels are accesses.
+// A policy defines the reaction to a miss, a hit and a replacement; the rest is the same for all:
+//  - A chunk is cached from the end of the operation that fetched its first page until it is evicted, freed, or holds
+//    nothing any more. Empty chunks (emptied, discarded) are evicted before all others, oldest first.
+//  - Pages that arrive in a cached chunk are no access: otherwise a chunk that many fault batches fill in pieces would
+//    look as if it were used many times. Touches of kernels are accesses.
 class CachePolicy : public Evictor {
  public:
   void on_allocated(ChunkId chunk, ContentIndex content) final { contents_[chunk.value] = content; }
@@ -40,7 +40,7 @@ class CachePolicy : public Evictor {
   ChunkId select_victim(const EvictionQueries& queries) final {
     ChunkId victim = empty_.first_evictable(0, queries);
     if (!victim.valid()) {
-      announce(queries.incoming());
+      if (queries.incoming() != kNoContent) announce(queries.incoming());
       victim = replace(queries);
       if (victim.valid()) cached_[victim.value] = false;
     }
@@ -52,8 +52,8 @@ class CachePolicy : public Evictor {
     return victim;
   }
 
-  // An access to a chunk that is cached. Only for policies of class D2 and up; public, so that whoever overrides it in
-  // whatever place is seen to.
+  // An access to a cached chunk. Class D2 and up only. It is public, so that overrides in any access section are
+  // detected.
   virtual void hit([[maybe_unused]] ChunkId chunk) {}
   template <class Policy>
   static constexpr bool hears_hits() {
@@ -65,20 +65,21 @@ class CachePolicy : public Evictor {
       : contents_(context.chunk_count), cached_(context.chunk_count, false), empty_(context.chunk_count) {}
 
   ContentIndex content_of(ChunkId chunk) const { return contents_[chunk.value]; }
-  // For policies that can add their own state and never ask for contents: which chunks are cached and which are empty.
+  // For policies that can add their own state and never use contents: adds which chunks are cached and which are empty.
   void add_cache_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
     empty_.add_state(digest, names);
   }
 
-  // A content that is not in memory is accessed: once per miss, before replace() if memory is full, and insert().
+  // Called when content that is not in memory is accessed: once per miss, before replace() if memory is full, and
+  // before insert().
   virtual void miss([[maybe_unused]] ContentIndex content) {}
-  // The content that missed is in memory from now on.
+  // Called when the missing content has arrived in memory.
   virtual void insert(ChunkId chunk) = 0;
-  // A cached chunk is no longer: it was emptied or freed, not evicted.
+  // Called when a cached chunk was emptied or freed, not evicted.
   virtual void remove(ChunkId chunk) = 0;
-  // Chooses a cached chunk that is evictable and takes it out, ChunkId{} if there is none.
+  // Chooses an evictable cached chunk and removes it; returns ChunkId{} if there is none.
   virtual ChunkId replace(const EvictionQueries& queries) = 0;
-  // The same when nothing missed, for Evictor::select_early_victim; nothing is replaced early by default.
+  // Does the same without a miss, for Evictor::select_early_victim(); by default nothing is replaced early.
   virtual ChunkId replace_early([[maybe_unused]] const EvictionQueries& queries) { return {}; }
 
  private:
@@ -91,7 +92,7 @@ class CachePolicy : public Evictor {
   }
   void start(ChunkId chunk) {
     announce(content_of(chunk));
-    announced_ = kNobody;
+    announced_ = kNoContent;
     empty_.remove(chunk);
     cached_[chunk.value] = true;
     insert(chunk);
@@ -103,9 +104,7 @@ class CachePolicy : public Evictor {
     }
   }
 
-  static constexpr ContentIndex kNobody{~std::uint64_t{0}};
-
-  ContentIndex announced_ = kNobody;  // its miss was told, its insertion was not
+  ContentIndex announced_ = kNoContent;  // its miss was reported, its insertion was not
   std::vector<ContentIndex> contents_;
   std::vector<bool> cached_;
   ChunkLists empty_;

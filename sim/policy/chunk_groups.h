@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks grouped by neighbourhood in memory, groups in order of their last use: page sets, and the 2 MB behind 64 KB
-// chunks. For evictors.
+// Chunks grouped by neighbourhood in memory, for evictors; groups are ordered by their last use. A group is a page set,
+// or the 64 KB chunks of one 2 MB block.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace uvmsim::policy {
 
-// A group: contents [n * size, (n + 1) * size) of which at least one is in memory. Ids are reused.
+// A group: contents [n * size, (n + 1) * size), at least one of which is in memory. Ids are reused.
 struct GroupId {
   std::uint32_t value = ChunkId::kNone;
   bool valid() const { return value != ChunkId::kNone; }
   bool operator==(const GroupId&) const = default;
 };
 
-// A new group and the end of one hash; everything else is a few writes.
+// Only the creation and the end of a group hash; everything else is a few writes.
 class ChunkGroups {
  public:
   ChunkGroups(std::uint32_t chunk_count, unsigned group_size)
@@ -36,7 +36,7 @@ class ChunkGroups {
 
   unsigned group_size() const { return size_; }
 
-  // The chunk holds `content` from now on, which is in no group yet. Returns whether its group is new.
+  // Records that the chunk now holds `content`, which is in no group yet. Returns whether its group is new.
   bool insert(ChunkId chunk, ContentIndex content) {
     const std::uint64_t number = content.value / size_;
     const auto [found, fresh] = by_number_.try_emplace(number, 0);
@@ -53,12 +53,12 @@ class ChunkGroups {
     use(chunk);
     return fresh;
   }
-  // The chunk is used: it and its group are the youngest.
+  // Records a use of the chunk: it and its group become the youngest.
   void use(ChunkId chunk) {
     last_use_[chunk.value] = ++time_;
     chain_.move_to_back(0, ChunkId{group_of(chunk).value});
   }
-  // Takes a chunk out that is in. Returns whether its group is gone with it.
+  // Removes a chunk that is in a group. Returns whether the group disappeared with it.
   bool remove(ChunkId chunk) {
     const GroupId group = group_of(chunk);
     members_[std::size_t{group.value} * size_ + place_of_[chunk.value]] = {};
@@ -78,12 +78,12 @@ class ChunkGroups {
   GroupId group_of(ChunkId chunk) const { return group_of_[chunk.value]; }
   std::uint64_t number(GroupId group) const { return numbers_[group.value]; }
   unsigned count(GroupId group) const { return counts_[group.value]; }
-  // The chunk that holds the group's content at a place, 0 .. group_size() - 1; invalid when that is not in memory.
+  // The chunk that holds the group's content at a place, 0 .. group_size() - 1; invalid when it is not in memory.
   ChunkId member(GroupId group, unsigned place) const { return members_[std::size_t{group.value} * size_ + place]; }
   unsigned place(ChunkId chunk) const { return place_of_[chunk.value]; }
   std::uint64_t last_use(ChunkId chunk) const { return last_use_[chunk.value]; }
 
-  // The member that was not used for longest and may be evicted, ChunkId{} when there is none.
+  // The least recently used member that may be evicted, ChunkId{} when there is none.
   ChunkId oldest_evictable(GroupId group, const EvictionQueries& queries) const {
     ChunkId oldest{};
     for (unsigned place = 0; place < size_; ++place) {
@@ -97,7 +97,7 @@ class ChunkGroups {
 
  private:
   unsigned size_;
-  ChunkLists chain_;  // of groups, by their ids
+  ChunkLists chain_;  // groups by id
   std::vector<GroupId> group_of_;
   std::vector<std::uint32_t> place_of_;
   std::vector<std::uint64_t> last_use_;

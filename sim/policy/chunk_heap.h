@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks by rank for evictors: the lowest goes first. Every operation is logarithmic, none allocates.
+// Chunks ordered by rank, for evictors: the lowest is evicted first. Every operation is logarithmic and none allocates.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace uvmsim::policy {
 
-// A binary heap of the chunks 0 .. chunk_count - 1, each in it at most once. Key is ordered by <; keys of chunks that
-// are in the heap together must differ, or the order among equals is not defined (a time of the last access will do).
+// A binary heap of the chunks 0 .. chunk_count - 1, each in it at most once. Keys are ordered by < and must be unique
+// within the heap, as the order of equal keys is undefined; the time of the last access can be added to make them so.
 template <class Key>
 class ChunkHeap {
  public:
@@ -29,13 +29,13 @@ class ChunkHeap {
     return heap_[position_[chunk.value]].key;
   }
 
-  // The lowest, of a heap that is not empty.
+  // The lowest chunk of a heap that is not empty.
   ChunkId lowest() const {
     UVMSIM_CHECK(!heap_.empty(), "an empty heap");
     return ChunkId{heap_.front().chunk};
   }
 
-  // Puts the chunk in, or gives it another key.
+  // Inserts the chunk, or changes its key.
   void set(ChunkId chunk, Key key) {
     if (!contains(chunk)) {
       position_[chunk.value] = static_cast<std::uint32_t>(heap_.size());
@@ -46,7 +46,7 @@ class ChunkHeap {
     const std::uint32_t at = position_[chunk.value];
     down(up(at));
   }
-  // Nothing happens when it is not in.
+  // Removes the chunk if it is in the heap.
   void remove(ChunkId chunk) {
     if (!contains(chunk)) return;
     const std::uint32_t at = position_[chunk.value];
@@ -56,7 +56,7 @@ class ChunkHeap {
     if (at < heap_.size()) down(up(at));
   }
 
-  // The lowest that may be evicted, ChunkId{} when there is none. Those below it stay.
+  // The lowest chunk that may be evicted, ChunkId{} when there is none. The heap does not change.
   ChunkId first_evictable(const EvictionQueries& queries) {
     ChunkId found{};
     while (!heap_.empty() && !found.valid()) {

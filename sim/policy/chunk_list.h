@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordered lists of root chunks for evictors: every operation is a few writes, none allocates.
+// Ordered lists of root chunks for evictors: every operation is a few writes and none allocates.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace uvmsim::policy {
 
 // A fixed number of lists that share the chunks 0 .. chunk_count - 1; a chunk is on at most one of them at a time.
-// Lists are numbered from 0, best by an enum of the policy. 12 bytes per chunk.
+// Lists are numbered from 0, best by an enum of the policy. It takes 12 bytes per chunk.
 class ChunkLists {
  public:
   explicit ChunkLists(std::uint32_t chunk_count, std::uint32_t list_count = 1)
@@ -22,10 +22,10 @@ class ChunkLists {
     for (std::uint32_t node = 0; node < links_.size(); ++node) links_[node] = {node, node};
   }
 
-  // Take the chunk off the list it is on, if any, and put it at an end of the given one.
+  // Move the chunk from its list, if any, to an end of the given one.
   void move_to_back(std::uint32_t list, ChunkId chunk) { insert_before(head_of(list), list, chunk); }
   void move_to_front(std::uint32_t list, ChunkId chunk) { insert_before(links_[head_of(list)].next, list, chunk); }
-  // Takes the chunk off its list; nothing happens when it is on none.
+  // Removes the chunk from its list, if it is on one.
   void remove(ChunkId chunk) {
     UVMSIM_CHECK(chunk.value < chunk_count_, "chunk {} of {}", chunk.value, chunk_count_);
     if (!contains(chunk)) return;
@@ -36,20 +36,20 @@ class ChunkLists {
     --sizes_[list_of_[chunk.value]];
   }
 
-  // On a list at all; on this one; on which one, of a chunk that is on one.
+  // Returns whether the chunk is on any list; whether it is on this list; the list of a chunk that is on one.
   bool contains(ChunkId chunk) const { return links_[chunk.value].next != chunk.value; }
   bool contains(std::uint32_t list, ChunkId chunk) const { return contains(chunk) && list_of_[chunk.value] == list; }
   std::uint32_t list_of(ChunkId chunk) const { return list_of_[chunk.value]; }
   bool empty(std::uint32_t list) const { return size(list) == 0; }
   std::uint32_t size(std::uint32_t list) const { return sizes_[list]; }
 
-  // Ends of a list and neighbours of a chunk that is on one; ChunkId{} where there is none.
+  // The ends of a list, and the neighbours of a chunk that is on one; ChunkId{} where there is none.
   ChunkId front(std::uint32_t list) const { return chunk_at(links_[head_of(list)].next); }
   ChunkId back(std::uint32_t list) const { return chunk_at(links_[head_of(list)].previous); }
   ChunkId next(ChunkId chunk) const { return chunk_at(links_[chunk.value].next); }
   ChunkId previous(ChunkId chunk) const { return chunk_at(links_[chunk.value].previous); }
 
-  // The lists in order, for Evictor::add_state; note(chunk) is what the policy knows of a chunk, if anything.
+  // Adds the lists in order, for Evictor::add_state; note(chunk) is the policy's own state of a chunk.
   template <class Note>
   void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names, Note&& note) const {
     for (std::uint32_t list = 0; list < links_.size() - chunk_count_; ++list) {
@@ -75,7 +75,7 @@ class ChunkLists {
     while (chunk.valid() && !queries.evictable(chunk)) chunk = previous(chunk);
     return chunk;
   }
-  // The same, and takes it off the list.
+  // Returns the same chunk and removes it from the list.
   ChunkId take_first_evictable(std::uint32_t list, const EvictionQueries& queries) {
     const ChunkId chunk = first_evictable(list, queries);
     if (chunk.valid()) remove(chunk);
@@ -83,7 +83,7 @@ class ChunkLists {
   }
 
  private:
-  // Circular, with one node per list after the chunks' own: no list needs a special case at its ends.
+  // The lists are circular, with one node per list after the chunks' nodes, so that no end needs a special case.
   struct Link {
     std::uint32_t previous = 0;
     std::uint32_t next = 0;
@@ -110,7 +110,7 @@ class ChunkLists {
 
   std::uint32_t chunk_count_;
   std::vector<Link> links_;
-  std::vector<std::uint32_t> list_of_;  // of a chunk that is on one
+  std::vector<std::uint32_t> list_of_;  // meaningful only while the chunk is on a list
   std::vector<std::uint32_t> sizes_;
 };
 

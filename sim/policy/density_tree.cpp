@@ -9,7 +9,7 @@
 namespace uvmsim::policy {
 namespace {
 
-// Set bits of each 16-bit quarter of a word, that is of each of its four 64 KB units.
+// Counts the set bits of each 16-bit quarter of a word, that is of each of its four 64 KB units.
 constexpr std::uint64_t unit_counts(std::uint64_t word) {
   word -= (word >> 1) & 0x5555555555555555u;
   word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
@@ -19,10 +19,10 @@ constexpr std::uint64_t unit_counts(std::uint64_t word) {
 
 struct Region {
   unsigned first = 0;
-  unsigned end = 0;  // one past the last; end <= first: nothing
+  unsigned end = 0;  // one past the last; empty if end <= first
 };
 
-// The tree over leaf_count pages, of which leaf 0 is page `base` of the block.
+// The tree over leaf_count pages; leaf 0 is page `base` of the block.
 class DensityTree {
  public:
   DensityTree(const PageMask& present, unsigned base, unsigned leaf_count) : leaf_count_(leaf_count) {
@@ -38,8 +38,8 @@ class DensityTree {
     }
   }
 
-  // From the units up: a node of several units with more than `percent` of its leaves present is full from then on, for
-  // the nodes above it too. Calls f(its leaves) for each that became full.
+  // Fills nodes from the units up: a node of several units with more than `percent` of its leaves present becomes full,
+  // which its ancestors see. Calls f(its leaves) for each node that became full.
   template <class F>
   void fill_dense_nodes(unsigned percent, F&& f) {
     for (unsigned node = kBigPagesPerBlock - 1; node > 0; --node) {
@@ -55,14 +55,14 @@ class DensityTree {
     }
   }
 
-  // Leaves of the largest node around the leaf with more than `percent` of its leaves present.
+  // Returns the leaves of the largest node around the leaf with more than `percent` of its leaves present.
   Region largest_dense_node(unsigned leaf, unsigned percent) const {
     for (unsigned height = kTreeHeight; height >= kUnitHeight; --height) {
       const unsigned index = leaf >> height;
       const Region node = node_at(leaf, height);
       if (counts_[(kPagesPerBlock >> height) + index] * 100u > (node.end - node.first) * percent) return node;
     }
-    // Inside a 64 KB unit that was not completed because pages of it thrash.
+    // The node lies inside a 64 KB unit that was not completed because some of its pages thrash.
     for (unsigned height = kUnitHeight; height-- > 0;) {
       const Region node = node_at(leaf, height);
       const std::uint64_t bits = (leaves_[leaf / 64] >> (node.first % 64)) & ((std::uint64_t{1} << (1u << height)) - 1);
@@ -76,7 +76,7 @@ class DensityTree {
   static constexpr unsigned kUnitHeight = 4;  // a node of height h has 2^h leaves
   static constexpr unsigned kTreeHeight = 9;
 
-  // The 64 pages from `page` on; those past the block are clear.
+  // Returns the 64 pages from `page` on; pages past the block are clear.
   static std::uint64_t leaves_at(const PageMask& mask, unsigned page) {
     const unsigned w = page / 64;
     const unsigned shift = page % 64;
@@ -85,7 +85,7 @@ class DensityTree {
     return (low >> shift) | (w + 1 < kWords ? mask.word(w + 1) << (64 - shift) : 0);
   }
 
-  // The right edge is cut to the leaves there are. Where the block is small, nodes above the root repeat the root.
+  // The right edge is cut to the existing leaves. In a small block, nodes above the root repeat the root.
   Region node_at(unsigned leaf, unsigned height) const {
     const unsigned first = leaf >> height << height;
     return {first, std::min(first + (1u << height), leaf_count_)};
@@ -93,30 +93,35 @@ class DensityTree {
 
   unsigned leaf_count_;
   std::array<std::uint64_t, kWords> leaves_{};
-  // Present leaves of every node that has at least a unit: the root is 1, the children of n are 2n and 2n + 1.
+  // Present leaves of every node of at least one unit: the root is 1, the children of n are 2n and 2n + 1.
   std::array<std::uint16_t, std::size_t{2} * kBigPagesPerBlock> counts_{};
 };
 
 }  // namespace
 
-PageMask dense_surroundings(const FaultedBlock& block, unsigned threshold, bool cascade) {
+TreeLeaves leaves_under_tree(const FaultedBlock& block) {
   const PageMask whole = PageMask::range(block.first_page, block.end_page - block.first_page);
   const unsigned prefix_shift = block.first_page % kPagesPerBigPage;
   const unsigned first_big_page = (block.first_page + kPagesPerBigPage - 1) / kPagesPerBigPage;
   const bool has_big_page = (first_big_page + 1) * kPagesPerBigPage <= block.end_page;
 
-  PageMask present = block.resident | block.faulted;
-  // Leaf 0 is where the first 64 KB unit begins, even if the block begins later; so units and nodes agree.
-  unsigned base = block.first_page - prefix_shift;
+  TreeLeaves leaves{block.resident | block.faulted, block.first_page - prefix_shift};
   if (has_big_page) {
     PageMask grown = block.faulted.grown_to_big_pages() & whole;
     if (!block.thrashing.empty()) grown -= block.thrashing.grown_to_big_pages();
-    present |= grown;
+    leaves.present |= grown;
   } else {
-    base = block.first_page;
-    if (block.thrashing.empty()) present = whole;
+    leaves.base = block.first_page;
+    if (block.thrashing.empty()) leaves.present = whole;
   }
-  const unsigned offset = block.first_page - base;  // leaves without a page before the block's first
+  return leaves;
+}
+
+PageMask dense_surroundings(const FaultedBlock& block, unsigned threshold, bool cascade) {
+  const TreeLeaves under = leaves_under_tree(block);
+  const PageMask& present = under.present;
+  const unsigned base = under.base;
+  const unsigned offset = block.first_page - base;  // leaves before the block's first page, which have no page
   DensityTree tree(present, base, block.end_page - base);
   if (cascade) {
     PageMask filled;
@@ -132,11 +137,11 @@ PageMask dense_surroundings(const FaultedBlock& block, unsigned threshold, bool 
   for (unsigned page = starts.next_set(0); page < kPagesPerBlock;) {
     const Region leaves = tree.largest_dense_node(page - base, threshold);
     // As in the driver: a node that begins before the block's `offset`-th leaf is cut to begin at its offset-th page,
-    // which leaves out pages in front of it. Differs from the plain cut only where a block begins inside a unit.
+    // which leaves out pages in front of it. This differs from a plain cut only where a block begins inside a unit.
     const unsigned first = leaves.first < offset ? block.first_page + offset : base + leaves.first;
     const unsigned end = base + leaves.end;
     if (first < end) pages.set_range(first, end - first);
-    // Every other fault inside the node has the same largest node.
+    // The other faults inside the node have the same largest node.
     page = starts.next_set(std::max(page + 1, end));
   }
   return pages;

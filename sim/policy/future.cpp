@@ -8,7 +8,7 @@
 namespace uvmsim::policy {
 
 void Future::add_operation(std::uint64_t number) {
-  if (!operations_.empty() && operations_.back().number == number) return;  // it began with a free
+  if (!operations_.empty() && operations_.back().number == number) return;  // the operation began with a free
   UVMSIM_CHECK(operations_.empty() || operations_.back().number < number, "operation {} after {}", number,
                operations_.back().number);
   operations_.push_back({number, sequence_.size(), 0});
@@ -33,7 +33,7 @@ void Future::add_event(ContentIndex content, bool ends) {
   owners_.push_back(content.value);
 }
 
-// Sorts the events by content; those of one keep their order.
+// Sorts the events by content; the events of one content keep their order.
 void Future::finish() {
   std::uint64_t contents = 0;
   for (const std::uint64_t owner : owners_) contents = std::max(contents, owner + 1);
@@ -47,7 +47,7 @@ void Future::finish() {
   }
   events_ = std::move(sorted);
   owners_ = {};
-  std::vector<std::size_t> last(static_cast<std::size_t>(contents), 0);  // operation that used it, from 1
+  std::vector<std::size_t> last(static_cast<std::size_t>(contents), 0);  // the operation that last used it, from 1
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     const Position stop = i + 1 < operations_.size() ? operations_[i + 1].begin : end();
     for (Position position = operations_[i].begin; position < stop; ++position) {
@@ -72,7 +72,7 @@ Future::Position Future::next_use(ContentIndex content, Position from) const {
   return next == events.end() || next->ends() ? kNever : next->position();
 }
 
-// Null before the first one.
+// Returns null before the first one.
 const Future::Operation* Future::operation_at(Position position) const {
   const auto next = std::ranges::upper_bound(operations_, position, {}, &Operation::begin);
   return next == operations_.begin() ? nullptr : &*std::prev(next);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an evictor remembers of contents that left GPU memory ("ghosts"): a queue, oldest first, with look-up.
+// Contents that left GPU memory and that an evictor remembers ("ghosts"): a queue, oldest first, with look-up.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ namespace uvmsim::policy {
 
 struct NoNote {};
 
-// Each content is in the queue at most once, with a note of the policy. It hashes and allocates, which is for evictions
-// and misses, not for hits; nothing depends on the order of the hash table.
+// Each content is in the queue at most once, with a note of the policy. The list hashes and allocates, and is therefore
+// for evictions and misses rather than hits. Nothing depends on the order of the hash table.
 template <class Note = NoNote>
 class GhostList {
  public:
-  // Beyond `limit` the oldest are forgotten; 0 remembers nothing.
+  // Keeps at most `limit` contents and forgets the oldest; 0 remembers nothing.
   explicit GhostList(std::size_t limit) : limit_(limit) {}
 
   std::size_t size() const { return queue_.size(); }
   bool contains(ContentIndex content) const { return ghosts_.count(content.value) != 0; }
 
-  // At the end of the queue, also if it was in the queue already.
+  // Moves the content to the end of the queue.
   void push(ContentIndex content, Note note = {}) {
     take(content);
     queue_.push_back({content.value, std::move(note)});
     ghosts_.emplace(content.value, std::prev(queue_.end()));
     if (size() > limit_) drop_oldest();
   }
-  // Takes it out; nothing when it is not in.
+  // Removes the content and returns its note; nothing when it is not in the queue.
   std::optional<Note> take(ContentIndex content) {
     const auto found = ghosts_.find(content.value);
     if (found == ghosts_.end()) return std::nullopt;
@@ -42,7 +42,7 @@ class GhostList {
     return note;
   }
 
-  // Of a list that is not empty.
+  // Requires a list that is not empty.
   const Note& oldest() const { return queue_.front().note; }
   void drop_oldest() {
     ghosts_.erase(queue_.front().content);

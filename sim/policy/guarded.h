@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies of plug-ins, with a guard around every call: what goes wrong in one is an error that names policy, plug-in,
-// function and block. Built-ins have none, so that it costs them nothing.
+// Guards around every call of a plug-in's policy: a failure becomes an error that names policy, plug-in, function and
+// block. Built-ins have no guard and pay nothing for it.
 #pragma once
 
 #include <exception>
@@ -18,8 +18,8 @@
 
 namespace uvmsim::policy {
 
-// Calls code of a plug-in: an exception of any type becomes a ModelError that says whose, and where; an InputError,
-// which says what its user got wrong, stays one. Crashes and exits: plugin_call.h.
+// Calls code of a plug-in. An exception of any type becomes a ModelError that names the policy and the call; an
+// InputError, which reports a mistake of the user's, is passed on. plugin_call.h handles crashes and exits.
 template <class F>
 decltype(auto) guarded_call(const PluginCall& call, F&& f) {
   const InPluginCall inside(call);
@@ -34,21 +34,21 @@ decltype(auto) guarded_call(const PluginCall& call, F&& f) {
   }
 }
 
-// What a call is about, for messages.
+// The subject of a call, for messages.
 struct About {
   About() = default;
   About(const char* counted, std::uint64_t value) : unit(counted), number(value) {}
   About(BlockIndex block) : About("block", block.value) {}
   About(ContentIndex content) : About("block", content.value) {}
-  const char* unit = nullptr;  // null: nothing in particular
+  const char* unit = nullptr;  // null: no subject
   std::uint64_t number = 0;
 };
 
-// A guard and what it guards.
+// A policy behind a guard.
 template <class Interface>
 class Guard : public Interface {
  public:
-  // `label`: whose fault it is.
+  // `label` names the policy in messages.
   Guard(std::shared_ptr<Interface> policy, std::string label) : policy_(std::move(policy)), label_(std::move(label)) {}
   const std::shared_ptr<Interface>& policy() const { return policy_; }
   const std::string& label() const { return label_; }
@@ -67,7 +67,7 @@ class Guard : public Interface {
   std::string label_;
 };
 
-// Of each slot, and of FeatureListener: every function that a policy may override.
+// The guard of each slot and of FeatureListener: every function that a policy may override.
 template <class Interface>
 class Guarded;
 
@@ -89,7 +89,7 @@ class Guarded<Prefetcher> final : public Guard<Prefetcher> {
   void add_state(StateDigest& digest) const override { call("add_state", {}, &Prefetcher::add_state, digest); }
 };
 
-// Chunks go by what they were taken for: a 2 MB block, or a 64 KB unit where chunks are small.
+// Messages name a chunk by the content that it was taken for: a 2 MB block, or a 64 KB unit where chunks are small.
 template <>
 class Guarded<Evictor> final : public Guard<Evictor> {
  public:
@@ -233,7 +233,7 @@ std::shared_ptr<Interface> guarded(std::shared_ptr<Interface> policy, const std:
   return std::make_shared<Guarded<Interface>>(std::move(policy), label);
 }
 
-// Of a policy that fills several slots, the one of slot `Part`, guarded as the other is; null if it does not fill it.
+// Returns the same policy as slot `Part`, guarded like the original; null if it does not fill that slot.
 template <class Part, class Interface>
 std::shared_ptr<Part> part_of(const std::shared_ptr<Interface>& policy) {
   const auto* guard = dynamic_cast<const Guard<Interface>*>(policy.get());

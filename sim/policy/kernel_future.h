@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of a program before it runs, for planners of class D4.
 //
-// Only they get it, by type: a planner whose constructor takes (const PolicyContext&, const KernelFuture&) is
-// registered only if it declares class D4, and one that declares D4 only with this constructor.
+// Types ensure that only they receive it: a planner whose constructor takes (const PolicyContext&, const KernelFuture&)
+// is registered only if it declares class D4, and a class D4 planner only with this constructor.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace uvmsim::policy {
 
-// A kernel touches a block of memory. Objects and tensors are numbered from their allocation to their free: memory that
-// is allocated anew has another number than what lay there before. A block in which several lie has a use for each.
+// A kernel's use of a memory block. Objects and tensors are numbered from their allocation to their free: newly
+// allocated memory has a new number. A block that holds several objects has a use for each.
 struct FutureUse {
   BlockIndex block;
   std::uint64_t object = 0;

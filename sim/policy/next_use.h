@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks by the next use of what they hold, for evictors of class D4.
+// Chunks ordered by the next use of their contents, for evictors of class D4.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace uvmsim::policy {
 
-// Next uses pass as the program goes on: every call brings them up to date first, each use once. The uses of an
-// operation of at most `largest_whole` contents are simultaneous: they stand at its begin, also while it runs. For
-// thread blocks go through a kernel side by side, and what one has left another may come to.
+// Every call first updates the next uses that have passed, each once. The uses of an operation of at most
+// `largest_whole` contents count as simultaneous, at the operation's begin, even while it runs: thread blocks go
+// through a kernel side by side, and another block may still need what one has finished with.
 class NextUseOrder {
  public:
   NextUseOrder(std::uint32_t chunk_count, const Future& future, std::uint64_t largest_whole)
@@ -29,7 +29,7 @@ class NextUseOrder {
     arrivals_[chunk.value] = ++arrived_;
     place(chunk);
   }
-  // Nothing happens when it is not in.
+  // Removes the chunk if it is in.
   void remove(ChunkId chunk) {
     soonest_.remove(chunk);
     furthest_.remove(chunk);
@@ -37,13 +37,13 @@ class NextUseOrder {
   bool contains(ChunkId chunk) const { return soonest_.contains(chunk); }
   std::size_t size() const { return soonest_.size(); }
 
-  // The one that may be evicted whose next use is furthest; among equals the one that came first: what came last is
-  // what thread blocks wait for. ChunkId{} when there is none.
+  // The evictable chunk whose next use is furthest; of equals the one that came first, because thread blocks wait for
+  // the newest. ChunkId{} when there is none.
   ChunkId furthest(const EvictionQueries& queries) {
     update();
     return furthest_.first_evictable(queries);
   }
-  // Calls f(chunk, next use) for each, in the order of their ids; kNever is a next use too.
+  // Calls f(chunk, next use) for each chunk in the order of ids; kNever counts as a next use.
   template <class F>
   void for_each(F&& f) {
     update();
@@ -51,19 +51,19 @@ class NextUseOrder {
       if (contains(chunk)) f(chunk, soonest_.key(chunk).first);
     }
   }
-  // The furthest next use of all; kNever is one too. Nothing must be in for it to be asked: then it is the present.
+  // The furthest next use of all, which may be kNever. Without chunks it is the present.
   Future::Position furthest_use() {
     update();
     return furthest_.empty() ? present() : ~furthest_.key(furthest_.lowest()).first;
   }
-  // Where the content is used next after the use that is being served, or after its operation if that counts as one.
+  // The next use of the content after the current use, or after the current operation if its uses are simultaneous.
   Future::Position use_after_this(ContentIndex content) const {
     const Future::Position now = future_.now();
     const bool whole = future_.operation_contents(now) <= largest_whole_;
     const Future::Position next = future_.next_use(content, whole ? future_.operation_end(now) : now + 1);
     return next == Future::kNever ? next : placed(next);
   }
-  // What next uses are compared with.
+  // The position that next uses are compared with.
   Future::Position present() const { return placed(future_.now()); }
 
  private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which hooks a policy class overrides, found when it is compiled.
+// Detects at compile time which hooks a policy class overrides.
 #pragma once
 
 #include <type_traits>
 
-// Whether `Class` or a base of it below `Base` has its own `hook`, a public function of `Base`; also where it is
-// private there. Inside templates only.
+// Tells whether `Class`, or a base of it below `Base`, overrides `hook`, a public function of `Base`, even as a private
+// member. It works only inside templates.
 #define UVMSIM_OVERRIDES(Class, Base, hook)                                  \
   ([] {                                                                      \
     if constexpr (requires { &Class::hook; }) {                              \

@@ -19,7 +19,7 @@
 namespace uvmsim::policy {
 namespace {
 
-// The whole text as a number, or nothing.
+// Returns the whole text as a number, or nothing.
 template <class Number>
 std::optional<Number> parse_number(const std::string& text) {
   Number number{};
@@ -34,7 +34,7 @@ bool is_lower_case_name(std::string_view name) {
   return !name.empty() && name.front() >= 'a' && name.front() <= 'z' && std::all_of(name.begin(), name.end(), allowed);
 }
 
-// What the file contains; `refuse` says what is wrong with it.
+// Returns the content of the file; `refuse` throws with what is wrong with it.
 template <class Refuse>
 std::string contents_of(const std::string& path, Refuse&& refuse) {
   std::error_code error;
@@ -165,7 +165,7 @@ Parameters::Value Parameters::parse(const std::string& policy, const Parameter& 
 void check_parameter_table(const std::string& policy, const ParameterTable& table) {
   std::set<std::string> seen;
   for (const Parameter& parameter : table) {
-    // Unlike names of policies it may begin with a digit: quota:0=50.
+    // Unlike a policy's name, a parameter's may begin with a digit: quota:0=50.
     if (parameter.name.empty() || !is_lower_case_name("p" + parameter.name)) {
       throw_input_error("{} declares a parameter '{}'; allowed: lower-case letters, digits and underscores", policy,
                         parameter.name);
@@ -177,7 +177,7 @@ void check_parameter_table(const std::string& policy, const ParameterTable& tabl
       throw_input_error("{} declares parameter '{}' without documentation", policy, parameter.name);
     }
   }
-  Parameters(policy, table, {});  // refuses defaults that are not allowed
+  Parameters(policy, table, {});  // refuses invalid defaults
 }
 
 Parameters::Parameters(std::string policy, const ParameterTable& table, const GivenParameters& given)

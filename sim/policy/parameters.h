@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of a policy: declared in one line each, checked once, read by name in the policy's constructor.
+// Parameters of a policy: each is declared in one line, checked once, and read by name in the policy's constructor.
 //
 //   static ParameterTable parameters() {
 //     return {integer("threshold", 51, {1, 100}, "percent of a node that must be present before the rest follows"),
@@ -20,7 +20,7 @@ namespace uvmsim::policy {
 
 enum class ParameterType : std::uint8_t { kInteger, kReal, kBoolean, kChoice, kText, kPath };
 
-// Bytes of text, and of a file behind a path, that a parameter takes.
+// Largest text, and largest file behind a path, in bytes.
 inline constexpr std::size_t kMostTextBytes = 4096;
 inline constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
 
@@ -47,20 +47,20 @@ Parameter integer(std::string name, std::int64_t default_value, ParameterRange<s
 Parameter real(std::string name, double default_value, ParameterRange<double> range, std::string doc);
 Parameter boolean(std::string name, bool default_value, std::string doc);
 Parameter choice(std::string name, std::string default_value, std::vector<std::string> choices, std::string doc);
-// Any printable text without the comma that ends it.
+// Any printable text without a comma, which would end it.
 Parameter text(std::string name, std::string default_value, std::string doc);
-// A file, such as trained weights; none is the default. What it contains is part of the run: results, points of a
-// sweep and baselines hold its SHA-256.
+// A file, such as trained weights; the default is no file. Its content is part of the run: results, points of a sweep
+// and baselines hold its SHA-256.
 Parameter path(std::string name, std::string doc);
 
 // "integer", "real", "boolean", "choice", "text" or "path".
 std::string_view type_name(ParameterType type);
-// What a user may write, for messages and tables: "1 to 100", "true or false", "4k, 64k or 2m".
+// Lists the allowed values for messages and tables: "1 to 100", "true or false", "4k, 64k or 2m".
 std::string allowed_values(const Parameter& parameter);
 
 // Key and value as the user gave them, in the order given.
 using GivenParameters = std::vector<std::pair<std::string, std::string>>;
-// "tree:threshold=75,min_faults=1", as the command line takes it.
+// Formats a policy as the command line takes it: "tree:threshold=75,min_faults=1".
 std::string with_parameters(const std::string& name, const GivenParameters& parameters);
 
 // Throws InputError when the table itself is wrong: a bad or repeated name, no documentation, a default that is not
@@ -80,11 +80,11 @@ class Parameters {
   bool boolean(std::string_view name) const;
   const std::string& choice(std::string_view name) const;
   const std::string& text(std::string_view name) const;
-  // What the file of a path contains, read when the values were checked; null: none is given.
+  // The content of a path's file, read when the values were checked; null if none is given.
   const std::string* file(std::string_view name) const;
 
-  // Every parameter with its value in force, in the order of the table; for results. A path is its last name and the
-  // SHA-256 of what it contains: "weights.txt sha256:<64 digits>".
+  // Every parameter with its value in force, in the order of the table, for results. A path is written as its last name
+  // and the SHA-256 of its content: "weights.txt sha256:<64 digits>".
   GivenParameters resolved() const;
 
  private:

@@ -39,7 +39,8 @@ void check_versions(const std::string& path, const PluginDescriptor& descriptor)
 
 bool forbidden = false;
 
-// The loader maps what a file's header promises, and reading what is not there ends the program.
+// Checks the size of the file. The loader maps what the file's header promises, and a read past the end of a cut file
+// would kill the program.
 void check_whole(const std::string& path, const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   Elf64_Ehdr header{};
@@ -60,7 +61,8 @@ Library open_library(const std::string& path) {
   if (!std::filesystem::is_regular_file(file, ignored)) {
     throw_input_error("plug-in {}: no such file; allowed: a shared library with a policy", path);
   }
-  // Now: a missing function shows here, not in the middle of a run. Local: plug-ins do not see each other's symbols.
+  // RTLD_NOW: a missing function is reported here, not in the middle of a run. RTLD_LOCAL: plug-ins do not see each
+  // other's symbols.
   check_whole(path, file);
   const std::string label = "plug-in " + path;
   const PluginCall load{label.c_str(), "dlopen"};
@@ -68,7 +70,7 @@ Library open_library(const std::string& path) {
   Library library(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library == nullptr) {
     const std::string reason = dlerror();
-    // A plug-in of another version often misses functions; its version is the better message.
+    // A plug-in of another version often misses functions; its version makes the better message.
     if (const Library lazy(dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL)); lazy != nullptr) {
       if (const PluginDescriptor* descriptor = descriptor_of(lazy); descriptor != nullptr) {
         check_versions(path, *descriptor);
@@ -92,7 +94,7 @@ void load_plugin(Registry& registry, const std::string& path) {
                       kPluginSymbol);
   }
   check_versions(path, *descriptor);
-  // From here on the plug-in's own code runs; an exception of its making must find that code still there.
+  // From here on the plug-in's own code runs; its exceptions need the library to stay loaded.
   static_cast<void>(library.release());
   Registry staged(path);
   try {

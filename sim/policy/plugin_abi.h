@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plug-in and the program that loads it must agree on before either trusts the other.
+// The agreement that a plug-in and its loader check before either trusts the other.
 //
-// A plug-in exports one C symbol, uvmsim_policy_plugin, an object of type PluginDescriptor. Its first four members keep
-// their place for ever, so that any uvmsim can tell any plug-in why it is refused.
+// A plug-in exports one C symbol, uvmsim_policy_plugin, an object of type PluginDescriptor. Its first four members
+// never move, so that any version of uvmsim can say why it refuses any plug-in.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace uvmsim::policy {
 
 class Registry;
 
-// Goes up with every change to the layout or the virtual functions of what plug-ins see: policy.h, planner.h,
-// migrator.h, router.h, scheduler.h, batcher.h, features.h, parameters.h, future.h, kernel_future.h, slots.h,
-// registry.h, overrides.h here, units.h, random.h and state_digest.h of sim/common, page_mask.h, chunk_id.h and
-// processor.h of sim/memory.
-inline constexpr std::uint32_t kPluginAbiVersion = 15;
+// Increases with every change to the layout or the virtual functions of the headers that plug-ins see: policy.h,
+// planner.h, migrator.h, router.h, scheduler.h, batcher.h, features.h, parameters.h, future.h, kernel_future.h,
+// slots.h, registry.h, overrides.h here, units.h, random.h and state_digest.h of sim/common, page_mask.h, chunk_id.h
+// and processor.h of sim/memory.
+inline constexpr std::uint32_t kPluginAbiVersion = 16;
 
-// Classes of the standard library cross the boundary, so both sides need the same one with the same layout.
+// Classes of the standard library cross the boundary, so both sides need the same library with the same layout.
 #if defined(_LIBCPP_VERSION)
 #define UVMSIM_STANDARD_LIBRARY "libc++"
 #elif defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which function of a plug-in's policy runs, so that whatever happens in it has a name: an exception, a crash, an exit.
+// Records which function of a plug-in's policy is running, so that messages can name it after an exception, a crash or
+// an exit.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +8,18 @@
 
 namespace uvmsim::policy {
 
-// "evict policy 'mine' (./mine.so): select_victim() for block 12". The texts outlive the call.
+// "evict policy 'mine' (./mine.so): select_victim() for block 12". The texts must outlive the call.
 struct PluginCall {
   const char* policy;
   const char* hook;
-  const char* unit = nullptr;  // what `number` counts: "block", "GPU"; null: the call is about nothing in particular
+  const char* unit = nullptr;  // what `number` counts: "block", "GPU"; null: the call has no subject
   std::uint64_t number = 0;
 };
 
-// While it lives, this thread is in the call; calls nest.
+// Marks this thread as being in the call during the object's lifetime; calls nest.
 class InPluginCall {
  public:
-  // `call` outlives it.
+  // `call` must outlive the object.
   explicit InPluginCall(const PluginCall& call);
   ~InPluginCall();
   InPluginCall(const InPluginCall&) = delete;
@@ -28,17 +29,16 @@ class InPluginCall {
   const PluginCall* outer_;
 };
 
-// The innermost call of this thread, null outside of plug-ins.
+// Returns the innermost call of this thread, null outside of plug-ins.
 const PluginCall* current_plugin_call();
 
 std::string describe(const PluginCall& call);
 
-// From now on a call that crashes (also where the stack is full, in this thread), aborts or exits ends the process with
-// one line that names it, and exit code 3. Once; later calls do nothing.
+// Installs handlers: from now on a plug-in call that crashes (also by stack overflow, in this thread), aborts or exits
+// ends the process with exit code 3 and one line that names the call. Later calls of this function do nothing.
 void watch_plugin_calls();
 
-// Where that line goes, as one write: standard error, until a process that answers another one says otherwise.
-// `preface` outlives the process's work.
+// Sets where that line goes, as one write; the default is standard error. `preface` must outlive the process's work.
 void report_plugin_calls_to(int descriptor, const char* preface);
 
 }  // namespace uvmsim::policy

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policy slots: what a policy sees, when it is called, what it may answer.
+// The policy slots: the inputs of a policy, when it is called, and its possible answers.
 //
 // A policy is one C++ class that derives from one slot, Prefetcher or Evictor below, Planner (planner.h), Migrator
 // (migrator.h), Router (router.h), Scheduler (scheduler.h) or Batcher (batcher.h), declares itself with UVMSIM_POLICY
 // (registry.h) and lives in one file. Calls are synchronous; they take no simulated time unless
-// PolicyInfo::decision_cost says so. The core owns safety: it clips prefetches to the block and to pages that are not
-// resident, checks every victim, and reports nonsense as an error that names the policy.
+// PolicyInfo::decision_cost says so. The core ensures safety: it clips prefetches to the block and to pages that are
+// not resident, checks every victim, and reports an invalid answer as an error that names the policy.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@
 
 namespace uvmsim::policy {
 
-// What a policy may know; printed in every result. A slot object of class D0..D3 is never given a call of a higher one.
-// The future is not queried: constructors of class D4 receive a `Future` (future.h).
+// The information that a policy may use; printed in every result. A policy of class D0..D3 never receives a call of a
+// higher class. There are no queries for the future: constructors of class D4 receive a `Future` (future.h).
 enum class InformationClass : std::uint8_t {
   kD0,  // faults and migrations: what today's driver sees
   kD1,  // + access-counter notifications
@@ -33,7 +33,7 @@ enum class InformationClass : std::uint8_t {
   kD4,  // the future
 };
 
-// Of evictors: the sizes of a chunk that the user may choose between, with the parameter `granularity`.
+// For evictors: the chunk sizes that the user may choose with the parameter `granularity`.
 enum class Granularity : std::uint8_t {
   kRootChunk,  // 2 MB only: no parameter
   kEither,     // 2m (default) or 64k
@@ -47,7 +47,7 @@ struct PolicyInfo {
   InformationClass information = InformationClass::kD0;
   Nanoseconds decision_cost{};  // charged to the driver's time line per decision (one prefetch or victim call)
   Granularity granularity = Granularity::kRootChunk;
-  // It chooses between processes on one GPU; with one process it does what a policy without it does.
+  // It chooses between processes on one GPU; with one process it behaves as a policy without this flag.
   bool for_processes = false;
 };
 
@@ -56,7 +56,7 @@ struct PolicyContext {
   const Parameters& parameters;
   Random random;              // seeded from the run's seed, the slot and the policy's name
   std::uint32_t chunk_count;  // chunks of the GPU this instance serves: evictors see ids 0 .. chunk_count - 1
-  std::uint64_t chunk_bytes = kBlockBytes;  // size of a chunk; of evictors, what Granularity made of it
+  std::uint64_t chunk_bytes = kBlockBytes;  // size of a chunk; for evictors determined by Granularity
 };
 
 // Pages [first, end) of the simulated address space: page p of block b is b * kPagesPerBlock + p.
@@ -68,8 +68,8 @@ struct PageSpan {
 // One VA block as the driver services faults on it.
 struct FaultedBlock {
   BlockIndex block;
-  PageSpan allocation = {};  // the blocks of the allocation that the block belongs to, whole
-  // Pages of the block that belong to its allocation are [first_page, end_page); all masks lie inside.
+  PageSpan allocation = {};  // the whole blocks of the allocation that the block belongs to
+  // Pages of the block that belong to its allocation are [first_page, end_page); all masks are within them.
   unsigned first_page = 0;
   unsigned end_page = kPagesPerBlock;
   const PageMask& resident;               // on the destination
@@ -78,14 +78,15 @@ struct FaultedBlock {
   bool destination_is_preferred = false;  // the destination is the block's preferred location
   bool resident_nowhere = false;          // no page of the block is resident on any processor
   bool to_host = false;                   // a CPU fault: the destination is the host
-  std::uint32_t process = 0;              // that faulted: its place among the programs of a server
+  std::uint32_t process = 0;              // the process that faulted: its place among the programs of a server
   Nanoseconds now{};
 };
 
-// What a prefetcher may ask while it looks beyond the faulted block.
+// Queries for a prefetcher that fetches beyond the faulted block.
 class PrefetchQueries {
  public:
-  // Pages of the block that belong to a live allocation and are on no GPU; none of blocks that are not there.
+  // Returns pages of the block that belong to a live allocation and are on no GPU; empty for a block that does not
+  // exist.
   virtual PageMask missing(BlockIndex block) const = 0;
   // Free memory of the GPU, in chunks of 2 MB.
   virtual std::uint32_t free_chunks() const = 0;
@@ -94,7 +95,7 @@ class PrefetchQueries {
   ~PrefetchQueries() = default;
 };
 
-// Slot `prefetch`: which more pages come along with the faulting ones.
+// The slot `prefetch`: chooses pages to fetch with the faulting ones.
 class Prefetcher {
  public:
   virtual ~Prefetcher() = default;
@@ -104,11 +105,11 @@ class Prefetcher {
   // Pages resident nowhere are populated (zero-filled) instead of copied.
   virtual PageMask prefetch(const FaultedBlock& block) = 0;
 
-  // Called after prefetch() where a GPU faulted: which pages of other blocks to fetch as well. Appends them to
-  // `spans`, the most urgent first. The core brings them when all faulted blocks of the batch are served, block by
-  // block in this order, as far as they are of live allocations and on no GPU. It evicts for them as for faults,
-  // but nothing of a block that the batch brought; without room a block stays where it is. Blocks with hints, copies on
-  // several processors and thrashing pages are left alone.
+  // Called after prefetch() for a fault of a GPU: appends pages of other blocks to fetch as well to `spans`, the most
+  // urgent first. The core fetches them when all faulted blocks of the batch are served, block by block in this order,
+  // if they are in live allocations and on no GPU. It evicts for them as for faults, but never a block that the batch
+  // fetched; without room a block is skipped. Blocks with hints, pages with copies on several processors and thrashing
+  // pages are skipped.
   virtual void prefetch_beyond(const FaultedBlock& block, const PrefetchQueries& queries,
                                std::vector<PageSpan>& spans) {
     static_cast<void>(block);
@@ -116,40 +117,43 @@ class Prefetcher {
     static_cast<void>(spans);
   }
 
-  // Pages left a GPU by eviction. `touched`, for policies of class D2 and up: those that a kernel is known to have used
-  // since they came.
+  // Reports pages that left a GPU by eviction. `touched`, for policies of class D2 and up, are those that a kernel is
+  // known to have used since they came.
   virtual void on_evicted(BlockIndex block, const PageMask& pages, const PageMask& touched) {
     static_cast<void>(block);
     static_cast<void>(pages);
     static_cast<void>(touched);
   }
 
-  // Called when the block's allocation was freed: what the policy remembers of the block is void.
+  // Called when the block's allocation was freed: the policy's state for the block is no longer valid.
   virtual void on_freed(BlockIndex block) { static_cast<void>(block); }
 
-  // Adds all that later answers depend on, so that a repeated iteration which finds everything as an earlier one did
-  // need not be replayed. Without it every iteration is.
+  // Adds everything that later answers depend on, so that an iteration that begins in the same state as an earlier one
+  // need not be replayed. Without it every iteration is replayed.
   virtual void add_state(StateDigest& digest) const { digest.refuse(); }
 };
 
-// What a chunk holds, as a number: virtual address / chunk size. Neighbours in memory are neighbours in number. With 2
-// MB chunks it is the VA block's index.
+// The content of a chunk as a number: virtual address / chunk size. Neighbours in memory are neighbours in number. With
+// 2 MB chunks it is the VA block's index.
 using ContentIndex = Quantity<struct ContentIndexTag, std::uint64_t>;
 
 struct ChunkView {
-  ContentIndex content;              // of several (short blocks in one root chunk) the first
+  ContentIndex content;              // if several short blocks share the root chunk, the first
   std::uint32_t resident_pages = 0;  // 4 KB pages resident in it
   std::uint32_t unsaved_pages = 0;   // those without a valid copy elsewhere: an eviction has to write them back
 };
 
-// What an evictor may ask while it selects a victim.
+// The content of memory for device allocations, which holds no managed memory.
+inline constexpr ContentIndex kNoContent{~std::uint64_t{0}};
+
+// Queries for an evictor while it selects a victim.
 class EvictionQueries {
  public:
-  // False for chunks that are free, pinned by the operation in progress, or already being evicted.
+  // Returns false for chunks that are free, pinned by the operation in progress, or already being evicted.
   virtual bool evictable(ChunkId chunk) const = 0;
   virtual ChunkView view(ChunkId chunk) const = 0;
   virtual Nanoseconds now() const = 0;
-  // What needs the memory.
+  // The content that needs the memory; kNoContent for a device allocation.
   virtual ContentIndex incoming() const = 0;
   virtual std::uint32_t free_chunks() const = 0;
   // The process that needs the memory: its place among the programs of a server.
@@ -159,8 +163,8 @@ class EvictionQueries {
   ~EvictionQueries() = default;
 };
 
-// Slot `evict`: which chunk of GPU memory to evict when an allocation on a full GPU fails. A chunk is a root chunk of
-// 2 MB, as in the driver, or 64 KB where the user asks for it and the policy offers it (PolicyInfo::granularity).
+// The slot `evict`: chooses the chunk of GPU memory to evict when an allocation on a full GPU fails. A chunk is a root
+// chunk of 2 MB, as in the driver, or 64 KB if the user asks for it and the policy offers it (PolicyInfo::granularity).
 //
 // Events come in driver order. A chunk is on exactly one of: free, used, unused (allocated, nothing resident),
 // discarded. chunk_list.h and chunk_heap.h order chunks without allocation, ghost_list.h remembers what left;
@@ -169,20 +173,20 @@ class Evictor {
  public:
   virtual ~Evictor() = default;
 
-  // The chunk was taken for `content`, which was not in GPU memory; on_migrated follows when it is there. (A root chunk
-  // that short blocks share is taken for the first of them.)
+  // The chunk was taken for `content`, which was not in GPU memory; on_migrated() follows when it has arrived. (A root
+  // chunk that short blocks share is taken for the first of them.)
   virtual void on_allocated(ChunkId chunk, ContentIndex content) {
     static_cast<void>(chunk);
     static_cast<void>(content);
   }
-  // Follows on_allocated where several processes share the GPU: the chunk holds memory of this one, the process's place
-  // among the programs of a server. Not called where there is one process.
+  // Follows on_allocated() if several processes share the GPU: the chunk holds memory of this process, named by its
+  // place among the programs of a server. Not called with one process.
   virtual void on_process(ChunkId chunk, std::uint32_t process) {
     static_cast<void>(chunk);
     static_cast<void>(process);
   }
-  // Where several processes share the GPU in turns: it computes for the first of these from now on, for the others as
-  // the scheduler foresees their turns (scheduler.h).
+  // If several processes share the GPU in turns: the first of these computes from now on, and the others follow in the
+  // order that the scheduler expects (scheduler.h).
   virtual void on_turn(std::span<const std::uint32_t> processes) { static_cast<void>(processes); }
   // A residency operation with this GPU as destination finished on the chunk's block, or the chunk was just unpinned
   // after its allocation: the chunk is in use. Called again on every later fault service, prefetch call or migration
@@ -194,24 +198,25 @@ class Evictor {
   virtual void on_discarded(ChunkId chunk) { on_emptied(chunk); }
   // The chunk left the evictor's care: it was evicted (after select_victim returned it) or its allocation was freed.
   virtual void on_released(ChunkId chunk) = 0;
-  // The allocation of `content` was freed, resident or not: what the policy remembers of it is void. After on_released.
+  // The allocation of `content` was freed, resident or not: the policy's state for it is no longer valid. Called after
+  // on_released().
   virtual void on_freed(ContentIndex content) { static_cast<void>(content); }
-  // A kernel touched resident pages of the chunk. Only for policies of class D2 and up; once per kernel phase and
-  // chunk, in the order of first touch.
+  // A kernel touched resident pages of the chunk. Class D2 and up only; once per kernel phase and chunk, in the order
+  // of first touch.
   virtual void on_touched(ChunkId chunk) { static_cast<void>(chunk); }
 
-  // Called when an allocation fails. Must return a chunk for which queries.evictable() holds, and ChunkId{} only when
-  // there is none; what is neither ends the run. It is evicted: on_released follows at once. So the policy may move its
-  // clock hand, learn from queries.incoming() or remember the victim here, once per call.
+  // Called when an allocation fails. Must return a chunk for which queries.evictable() holds, or ChunkId{} if there is
+  // none; any other answer ends the run. The chunk is evicted: on_released() follows at once. The policy may therefore
+  // move its clock hand, learn from queries.incoming() or remember the victim here, once per call.
   virtual ChunkId select_victim(const EvictionQueries& queries) = 0;
-  // Called after an operation that brought pages to this GPU, until it returns ChunkId{}: a chunk to evict although
-  // nothing waits for memory. The same rules hold; the memory stays free. Nothing is evicted early by default.
+  // Called after an operation that migrated pages to this GPU, until it returns ChunkId{}: returns a chunk to evict
+  // although nothing waits for memory. The same rules hold; the memory stays free. By default nothing is evicted early.
   virtual ChunkId select_early_victim(const EvictionQueries& queries) {
     static_cast<void>(queries);
     return {};
   }
 
-  // As Prefetcher::add_state. `names`, by chunk: what to add instead of a chunk's id.
+  // See Prefetcher::add_state. `names` holds by chunk the value to add instead of the chunk's id.
   virtual void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
     static_cast<void>(names);
     digest.refuse();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which policy fills which slot of a run, and what the program says of each slot: a table, the only one. Whoever lists
-// slots (options, sweeps, results, comparisons, leagues) goes through kPolicySlots.
+// The choice of a policy for each slot of a run, and the table that describes the slots. All code that lists slots
+// (options, sweeps, results, comparisons, leagues) uses kPolicySlots.
 #pragma once
 
 #include <array>
@@ -21,11 +21,11 @@ class Registry;
 
 struct PolicyChoice {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> parameters;  // as given: key, value
+  std::vector<std::pair<std::string, std::string>> parameters;  // keys and values as given
   bool operator==(const PolicyChoice&) const = default;
 };
 
-// The default of each is the driver's own (of `schedule`, the GPU's own).
+// The default of each slot is the driver's own policy (for `schedule`, the GPU's).
 struct PolicyChoices {
   PolicyChoice prefetch{"tree", {}};
   PolicyChoice evict{"lrm", {}};
@@ -37,21 +37,21 @@ struct PolicyChoices {
 };
 
 struct SlotInfo {
-  std::string_view name;  // of options, of keys in JSON, of columns and messages
+  std::string_view name;  // in options, JSON keys, columns and messages
   PolicyChoice PolicyChoices::*choice;
-  // Points and results name it also where it is the driver's.
+  // Points and results name it even if it is the driver's.
   bool always_named = false;
-  // Programs that share a GPU agree in it.
+  // Programs that share a GPU must agree on it.
   bool of_gpu = false;
-  // What `uvmsim run --help` and the keys of a sweep say of it.
-  const char* option_help = nullptr;  // null: it is no option of `run`
+  // The help of `uvmsim run --help` and of the keys of a sweep.
+  const char* option_help = nullptr;  // null: `run` has no such option
   const char* axis_help;
 };
-// All, in the order of Slot.
+// All slots, in the order of Slot.
 std::span<const SlotInfo> slot_infos();
 inline const SlotInfo& slot_info(policy::Slot slot) { return slot_infos()[static_cast<std::size_t>(slot)]; }
 
-// All slots of a run of one program, in the order of every list of them.
+// All slots of a run of one program, in the order in which every list has them.
 inline constexpr auto kPolicySlots = [] {
   std::array<policy::Slot, policy::Slots::kCount - 1> slots{};
   std::size_t count = 0;
@@ -64,17 +64,17 @@ inline constexpr auto kPolicySlots = [] {
 
 inline PolicyChoice PolicyChoices::*choice_of(policy::Slot slot) { return slot_info(slot).choice; }
 const PolicyChoice& driver_choice(policy::Slot slot);
-// It is the driver's own, with whatever parameters.
+// Returns whether the choice is the driver's own policy, with any parameters.
 inline bool is_driver_choice(const PolicyChoices& choices, policy::Slot slot) {
   return (choices.*choice_of(slot)).name == driver_choice(slot).name;
 }
 inline bool is_always_named(policy::Slot slot) { return slot_info(slot).always_named; }
-// Points and results name what is chosen.
+// Returns whether points and results name the choice.
 inline bool is_named(const PolicyChoices& choices, policy::Slot slot) {
   return is_always_named(slot) || !is_driver_choice(choices, slot);
 }
 
-// Throws InputError for a policy that is not registered, and for one that fills several slots (registry.h) but is not
+// Throws InputError for a policy that is not registered, and for a policy of several slots (registry.h) that is not
 // chosen in all of them with the same parameters.
 void check_choices(const PolicyChoices& choices, const policy::Registry& registry);
 

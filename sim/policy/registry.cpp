@@ -59,7 +59,7 @@ std::uint64_t PolicyEntry::chunk_bytes(const GivenParameters& given) const {
 PolicyEntry::AnyPolicy PolicyEntry::create_any(const GivenParameters& given, std::uint64_t seed,
                                                std::uint32_t chunk_count, const AnyFuture& future) const {
   const Parameters values = resolve(given);
-  // One draw mixes the seed, so that neighbouring seeds do not give neighbouring streams.
+  // One draw mixes the seed, so that neighbouring seeds give unrelated streams.
   const Random random(Random(seed).next() ^ hash_of(label()));
   const PolicyContext context{values, random, chunk_count, chunk_bytes(given)};
   if (wants_future && std::visit([](const auto* known) { return known == nullptr; }, future)) {
@@ -69,11 +69,11 @@ PolicyEntry::AnyPolicy PolicyEntry::create_any(const GivenParameters& given, std
       [&]<class Interface>(const Factory<Interface>& factory) -> AnyPolicy {
         const auto make = [&] { return factory(context, std::get<const FutureOf<Interface>*>(future)); };
         if (!from_plugin()) return make();
-        // Calls of a plug-in's code, this first one too, are guarded.
+        // Calls of a plug-in's code, including this first one, are guarded.
         const std::string whose = label_with_origin();
         try {
           return guarded(guarded_call({whose.c_str(), "constructor"}, make), whose);
-        } catch (const InputError& error) {  // parameters that do not go together
+        } catch (const InputError& error) {  // parameters that contradict each other
           throw_input_error("{}: {}", whose, error.what());
         }
       },
@@ -134,7 +134,7 @@ void Registry::add_or_replace(PolicyEntry entry) {
     add(std::move(entry));
     return;
   }
-  Registry alone;  // checks it
+  Registry alone;  // checks the entry
   alone.add(entry);
   found->second = std::move(entry);
 }

@@ -36,60 +36,61 @@
 
 namespace uvmsim::policy {
 
-// "prefetch", "evict", ...; policy_choices.h.
+// Returns "prefetch", "evict", ...; the names are in policy_choices.h.
 std::string_view slot_name(Slot slot);
-// "D0" .. "D4", and what a policy of the class may know.
+// Returns "D0" .. "D4", and a text about what a policy of the class may know.
 std::string_view information_class_name(InformationClass information);
 std::string_view information_class_meaning(InformationClass information);
 
 inline constexpr const char* kBuiltIn = "built-in";
 
-// A hook that a policy class overrides and only policies of some class and up are called for.
+// A hook that a policy class overrides and that is called only for policies of class `least` and up.
 struct ClassedHook {
   const char* name;
   InformationClass least;
 };
 
-// Makes a policy of one slot. The future is there where it is wanted, else it may be null.
+// Makes a policy of one slot. The future is null unless the policy wants it.
 template <class Interface>
 using Factory = std::function<std::shared_ptr<Interface>(const PolicyContext&, const FutureOf<Interface>*)>;
 
 // One policy, as registered.
 struct PolicyEntry {
-  Slot slot = Slot::kPrefetch;  // that of `make`
-  std::vector<Slot> slots;      // all that its class fills, ascending; empty: this one
+  Slot slot = Slot::kPrefetch;  // the slot of `make`
+  std::vector<Slot> slots;      // all slots that its class fills, ascending; empty: only this one
   PolicyInfo info;
   ParameterTable parameters;
-  std::string origin;           // kBuiltIn or the path of the plug-in; set by the registry where empty
-  bool is_drivers_own = false;  // what the driver (of `schedule`, the GPU) does without a policy; set by the registry
+  std::string origin;  // kBuiltIn or the path of the plug-in; the registry fills in an empty one
+  // The driver's (of `schedule`, the GPU's) behaviour without a policy; set by the registry.
+  bool is_drivers_own = false;
   Slots::Variant<Factory> make;
   bool wants_future = false;
   std::vector<ClassedHook> classed_hooks = {};
 
-  // The slot and how a policy for it is made.
+  // Sets the slot and the factory.
   template <class Interface>
   void fill(Factory<Interface> factory) {
     slot = kSlotOf<Interface>;
     make = std::move(factory);
   }
-  // "prefetch policy 'tree'", for messages.
+  // Names the policy in messages: "prefetch policy 'tree'".
   std::string label() const;
-  // The same, of a plug-in with its file: "prefetch policy 'mine' (./mine.so)".
+  // Adds the file of a plug-in: "prefetch policy 'mine' (./mine.so)".
   std::string label_with_origin() const;
   bool built_in() const { return origin == kBuiltIn; }
-  // From a shared library, whose calls are guarded (guarded.h); what is made in this program is not.
+  // Returns whether it comes from a shared library, whose calls are guarded (guarded.h).
   bool from_plugin() const { return origin.find('/') != std::string::npos || origin.ends_with(".so"); }
-  // It fills several slots.
+  // Returns whether it fills several slots.
   bool joint() const { return slots.size() > 1; }
-  // The values in force; throws InputError as Parameters does.
+  // Returns the values in force; throws InputError as Parameters does.
   Parameters resolve(const GivenParameters& given) const;
-  // Of an evict policy: the size of the chunks that it is asked for; PolicyInfo::granularity. Of others that of a root
-  // chunk.
+  // Returns the size of an evict policy's chunks (PolicyInfo::granularity), and that of a root chunk for other
+  // policies.
   std::uint64_t chunk_bytes(const GivenParameters& given) const;
-  // A fresh instance with its own random numbers, which follow from seed, slot and name alone, for `chunk_count` chunks
-  // of chunk_bytes(). `Interface` is that of the slot. Throws InputError for the parameters, and where a policy wants
-  // the future and there is none. The future outlives the policy; its contents have the size of an evictor's chunks,
-  // 64 KB for a prefetcher, 2 MB for a migrate or route policy. (What is joint is made once and cast to its other
+  // Creates a fresh instance for `chunk_count` chunks of chunk_bytes(). Its random numbers follow from seed, slot and
+  // name alone. `Interface` is that of the slot. Throws InputError for the parameters, and where a policy wants the
+  // future and there is none. The future must outlive the policy; its contents have the size of an evictor's chunks, 64
+  // KB for a prefetcher, 2 MB for a migrate or route policy. (A joint policy is created once and cast to its other
   // slots.)
   template <class Interface>
   std::shared_ptr<Interface> create(const GivenParameters& given, std::uint64_t seed, std::uint32_t chunk_count,
@@ -104,25 +105,26 @@ struct PolicyEntry {
                        const AnyFuture& future) const;
 };
 
-// Policies by slot and name. Whoever runs programs makes one: the built-ins, and the plug-ins that it loads. Not
-// synchronised: load plug-ins before simulations run in other threads. Entries stay where they are once added.
+// Policies by slot and name. A program that runs simulations makes one, with the built-ins and the plug-ins that it
+// loads. It is not synchronised: plug-ins must be loaded before simulations run in other threads. Added entries do not
+// move.
 class Registry {
  public:
   explicit Registry(std::string origin = kBuiltIn) : origin_(std::move(origin)) {}
 
   // Throws InputError when the slot has a policy of that name (naming both origins), or the declaration is wrong.
   void add(PolicyEntry entry);
-  // The same, but takes the place of a policy of the same origin: where people try one, change it and try again.
+  // Does the same, but replaces a policy of the same origin, for interactive use.
   void add_or_replace(PolicyEntry entry);
 
   // Throws InputError that names the nearest and all known policies of the slot.
   const PolicyEntry& find(Slot slot, std::string_view name) const;
   bool has(Slot slot, std::string_view name) const { return entries_.contains({slot, std::string(name)}); }
-  // By slot, then by name.
+  // Sorted by slot, then by name.
   std::vector<const PolicyEntry*> list() const;
 
-  // As PolicyEntry's. `chunk_count` is the number of root chunks of the GPU that the instance serves; an evictor sees
-  // 32 times as many where it is asked for chunks of 64 KB. Throws InputError for the name and the parameters.
+  // Creates a policy as PolicyEntry::create() does. `chunk_count` is the number of the GPU's root chunks; an evictor
+  // with chunks of 64 KB sees 32 times as many. Throws InputError for the name and the parameters.
   template <class Interface>
   std::shared_ptr<Interface> create(std::string_view name, const GivenParameters& given, std::uint64_t seed,
                                     std::uint32_t chunk_count, const FutureOf<Interface>* future = nullptr) const {
@@ -136,13 +138,13 @@ class Registry {
   std::map<std::pair<Slot, std::string>, PolicyEntry> entries_;
 };
 
-// The policies that the program is built with, which nothing changes: who loads plug-ins copies it.
+// The policies that the program is built with, which never change; a caller that loads plug-ins copies it.
 const std::shared_ptr<const Registry>& built_ins();
 
 // Defined in the file that CMake generates from the uvmsim_add_policy() calls.
 void register_builtin_policies(Registry& registry);
 
-// The hooks of a class that it would never be called for, were its information class lower.
+// Lists the hooks of a class that a lower information class would disable.
 template <class Policy>
 std::vector<ClassedHook> classed_hooks_of() {
   std::vector<ClassedHook> hooks;
@@ -186,7 +188,7 @@ std::shared_ptr<Policy> make_policy(const PolicyContext& context, const AnyFutur
   }
 }
 
-// What UVMSIM_POLICY makes of a class.
+// Registers a class; UVMSIM_POLICY calls it.
 template <class Policy>
 void add_policy(Registry& registry, const char* name) {
   constexpr int filled = Slots::filled_by<Policy>();
@@ -222,7 +224,7 @@ void add_policy(Registry& registry, const char* name) {
 
 }  // namespace uvmsim::policy
 
-// UVMSIM_POLICY(name, Class); at namespace scope, once per file. The name is a C identifier, the one given to
+// UVMSIM_POLICY(name, Class) stands at namespace scope, once per file. The name is a C identifier, the one given to
 // uvmsim_add_policy().
 #ifdef UVMSIM_BUILTIN_POLICY
 #define UVMSIM_POLICY(name, Class)                                               \

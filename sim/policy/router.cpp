@@ -6,7 +6,7 @@
 namespace uvmsim::policy {
 namespace {
 
-// Through a GPU and on from there.
+// Describes what is wrong with a route through a GPU.
 std::string detour_error(unsigned gpu, const Move& move, const RouteQueries& queries) {
   const std::string through = fmt::format("through GPU {}", gpu);
   if (gpu >= queries.gpu_count()) return through + ", which does not exist";

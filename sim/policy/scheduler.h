@@ -17,22 +17,22 @@ namespace uvmsim::policy {
 // A process on the GPU, by its place among the programs of the server.
 struct ProcessView {
   std::uint32_t process = 0;
-  bool waits = false;                     // it has something to compute (a kernel that waits for faults has)
-  Nanoseconds computed{};                 // how long it had the GPU so far
-  std::uint64_t resident_pages = 0;       // of 4 KB in the GPU's memory
-  std::uint64_t most_resident_pages = 0;  // the most that it ever had there
+  bool waits = false;                     // it has work (a kernel that waits for faults counts)
+  Nanoseconds computed{};                 // total time that it had the GPU
+  std::uint64_t resident_pages = 0;       // pages of 4 KB in the GPU's memory
+  std::uint64_t most_resident_pages = 0;  // its maximum so far
 };
 
 class ScheduleQueries {
  public:
   virtual Nanoseconds now() const = 0;
-  // The driver's own.
+  // The driver's time slice.
   virtual Nanoseconds time_slice() const = 0;
-  // All processes of the GPU in the order of turns: from the one after that which computed last; that one is last.
+  // All processes of the GPU in the order of turns: the process that computed last comes last.
   virtual std::span<const ProcessView> processes() const = 0;
   // Memory of the GPU for managed data, in pages of 4 KB.
   virtual std::uint64_t memory_pages() const = 0;
-  // How long so many pages take from the host to the GPU while nobody else uses the link.
+  // The time that the pages take from the host to the GPU on an idle link.
   virtual Nanoseconds time_to_bring(std::uint64_t pages) const = 0;
 
  protected:
@@ -41,25 +41,26 @@ class ScheduleQueries {
 
 struct Turn {
   std::uint32_t process = 0;
-  Nanoseconds length{};  // how long others wait at most; more than 0
+  Nanoseconds length{};  // the longest time that others wait; more than 0
 };
 
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
 
-  // Somebody waits, and the GPU is free or the turn of the one that computes is over. The answer is a process that
-  // waits; the one that computes may have another turn.
+  // Called when a process waits and the GPU is free or the current turn is over. Returns a waiting process, or the
+  // computing one for another turn.
   virtual Turn next(const ScheduleQueries& queries) = 0;
 
-  // A process began to wait while another one computes. True: its turn is over now, and next() is asked.
+  // Called when a process begins to wait while another one computes. If it returns true, the turn ends now and next()
+  // is called.
   virtual bool interrupts([[maybe_unused]] std::uint32_t waiting, [[maybe_unused]] std::uint32_t computing,
                           [[maybe_unused]] const ScheduleQueries& queries) {
     return false;
   }
 
-  // Called after next(): appends the processes whose turns are to come after this one, the soonest first. Evictors are
-  // told (Evictor::on_turn). Whoever is left out comes last.
+  // Called after next(): appends the processes in the expected order of their turns after this one. Evictors are told
+  // (Evictor::on_turn). Processes that are left out come last.
   virtual void forecast(const ScheduleQueries& queries, std::vector<std::uint32_t>& processes) {
     for (const ProcessView& view : queries.processes()) processes.push_back(view.process);
   }

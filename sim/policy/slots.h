@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slots of policies: whatever is done for every slot (registering, choosing, guarding, checking, Python) goes
-// through Slots, by interface, or through the table of policy_choices.cpp, by Slot.
+// The list of policy slots. Code that does the same for every slot (registering, choosing, guarding, checking, Python)
+// uses Slots, by interface, or the table of policy_choices.cpp, by Slot.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct SlotList {
   static constexpr void for_each(F&& f) {
     (f.template operator()<Interfaces>(), ...);
   }
-  // How many of them the class derives from.
+  // The number of interfaces that the class derives from.
   template <class Policy>
   static constexpr int filled_by() {
     return (0 + ... + int{std::is_base_of_v<Interfaces, Policy>});
@@ -41,17 +41,17 @@ struct SlotList {
     static_cast<void>((... || (std::is_same_v<Interface, Interfaces> || (++place, false))));
     return static_cast<Slot>(place);
   }
-  // std::variant<Of<Prefetcher>, Of<Evictor>, ...>: its index is the Slot.
+  // std::variant<Of<Prefetcher>, Of<Evictor>, ...>, whose index is the Slot.
   template <template <class> class Of>
   using Variant = std::variant<Of<Interfaces>...>;
 };
 
-// What a policy of each slot derives from, in the order of Slot.
+// The base class of each slot's policies, in the order of Slot.
 using Slots = SlotList<Prefetcher, Evictor, Planner, Migrator, Router, Scheduler, Batcher>;
 template <class Interface>
 inline constexpr Slot kSlotOf = Slots::slot_of<Interface>();
 
-// What a policy of class D4 is told: of kernels, if it is a planner.
+// The kind of future that a policy of class D4 receives: kernels for a planner, uses for others.
 template <class Policy>
 using FutureOf = std::conditional_t<std::is_base_of_v<Planner, Policy>, KernelFuture, Future>;
 

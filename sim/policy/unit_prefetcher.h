@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A base for prefetchers that think in 64 KB units of the address space: they see one stream of faulted units and name
-// units to bring, in whatever block those are.
+// A base for prefetchers that work in 64 KB units of the address space: they see one stream of faulted units and name
+// units to fetch, in any block.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace uvmsim::policy {
 
-// The stream: blocks in the order in which they are served, in each the units that faulted, ascending. A faulted unit
-// comes whole. CPU faults are not in it and bring nothing else. Thrashing pages are left out.
+// The stream consists of the faulted units of each served block, ascending. A faulted unit is always fetched whole. CPU
+// faults are not in the stream and fetch nothing else. Thrashing pages are left out.
 class UnitPrefetcher : public Prefetcher {
  public:
-  // Virtual address / 64 KB; signed, so that differences need no care.
+  // Virtual address / 64 KB; signed, so that differences may be negative.
   using Unit = std::int64_t;
 
   PageMask prefetch(const FaultedBlock& block) final {
@@ -35,10 +35,10 @@ class UnitPrefetcher : public Prefetcher {
   }
 
  protected:
-  // A unit faulted: call want() for each unit to fetch with it.
+  // Called for each faulted unit; calls want() for each unit to fetch with it.
   virtual void on_fault(Unit unit) = 0;
 
-  // Brings the unit, if it is of the allocation that the faulted unit is in, or wherever it is.
+  // want() fetches the unit if it is in the allocation of the faulted unit; want_anywhere() fetches any unit.
   void want(Unit unit) {
     if (unit >= allocation_first_ && unit < allocation_end_) want_anywhere(unit);
   }
@@ -56,7 +56,7 @@ class UnitPrefetcher : public Prefetcher {
       elsewhere_.push_back({first, end});
     }
   }
-  // A name for the allocation of the faulted unit: its first unit.
+  // Identifies the allocation of the faulted unit by its first unit.
   Unit allocation() const { return allocation_first_; }
 
  private:

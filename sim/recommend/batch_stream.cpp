@@ -9,10 +9,11 @@ namespace uvmsim::recommend {
 
 namespace {
 
-// A rank that is in the bag already is drawn again so often, then taken: FBGEMM has more rows than a bag takes.
+// Tries to find a rank that is not in the bag yet; after that a repeated rank is taken. FBGEMM requires more rows than
+// a bag takes.
 constexpr unsigned kTries = 64;
 
-// Least significant digit first: batches have millions of rows.
+// Sorts by the least significant digit first, as batches have millions of rows.
 void radix_sort(std::vector<std::uint64_t>& values) {
   constexpr unsigned kDigit = 11;
   std::uint64_t largest = 0;

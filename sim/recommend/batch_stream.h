@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batches of a workload: which rows every sample looks up. Any batch can be asked for, in any order.
+// The batches of a workload: the rows that every sample looks up. Batches can be drawn in any order.
 //
-// Rows are numbered over all tables, one table after the other. A lookup draws a rank by popularity, none twice in a
-// bag (where the table has enough rows), and a permutation of the table's rows scatters the popular ones. As in
-// FBGEMM's benchmark generator (fbgemm_gpu/tbe/utils/requests.py); the draws themselves are ours.
+// Rows are numbered over all tables, one table after the other. A lookup draws a rank by popularity, without repetition
+// within a bag (if the table has enough rows), and a permutation of the table's rows scatters the popular ones, as in
+// FBGEMM's benchmark generator (fbgemm_gpu/tbe/utils/requests.py); the random numbers differ from FBGEMM's.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ namespace uvmsim::recommend {
 
 struct Batch {
   std::vector<std::uint64_t> lookups;  // table by table, sample by sample, in the order of the bag
-  std::vector<std::uint64_t> rows;     // the different ones, ascending
-  std::vector<std::uint32_t> counts;   // of lookups, by entry of `rows`
+  std::vector<std::uint64_t> rows;     // the distinct rows, ascending
+  std::vector<std::uint32_t> counts;   // numbers of lookups, by entry of `rows`
 };
 
-// Rows and counts of a batch, from its lookups.
+// Fills in rows and counts of a batch from its lookups.
 void group_rows(Batch& batch);
 
 class BatchStream {
  public:
-  // `gpus`: a batch has so many times the workload's samples.
+  // A batch has `gpus` times the workload's samples.
   BatchStream(const Workload& workload, bool training, std::uint64_t seed, unsigned gpus = 1);
 
-  // A batch's lookups.
+  // Draws a batch's lookups.
   void draw(std::uint64_t number, std::vector<std::uint64_t>& lookups) const;
 
  private:

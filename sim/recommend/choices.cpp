@@ -19,7 +19,7 @@ using Memory = Placement::Memory;
 constexpr CachePolicy kLru = CachePolicy::kLru, kLfu = CachePolicy::kLfu;
 constexpr std::uint64_t kStateBytes = 4;  // fp32
 
-// The device placement first: what the others are compared with.
+// The device placement comes first, as the baseline of comparisons.
 constexpr Placement kPlacements[] = {
     {"device", Memory::kDevice, false, kLru, false, "DEVICE: tables in GPU memory, as if they fitted"},
     {"caching_lru_prefetch", Memory::kManaged, true, kLru, true,
@@ -47,7 +47,7 @@ constexpr Optimizer kOptimizers[] = {
     {"adagrad", Optimizer::State::kPerElement, "EXACT_ADAGRAD: 4 bytes per element, where the tables lie"},
 };
 
-// `also`: a name that the caller understands beside those of the list; for the message.
+// `also` is a name that the caller accepts in addition to those of the list; for the message.
 template <class Named>
 const Named& find_named(std::span<const Named> list, std::string_view what, std::string_view name,
                         std::string_view also = {}) {

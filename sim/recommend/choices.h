@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user chooses by name: where embedding tables lie, which GPU has which rows, what training keeps for each row.
+// The choices that a user makes by name: the placement of embedding tables, their sharding over GPUs, and the
+// optimizer, which determines the training state of each row.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct Placement {
   enum class Memory : std::uint8_t { kDevice, kManaged, kFaulting, kSsd } memory;  // of the tables themselves
   bool cached;                                                                     // rows also in GPU memory
   CachePolicy policy;
-  bool ahead;  // the next batch's rows are fetched while this one computes
+  bool ahead;  // fetches the next batch's rows while this one computes
   std::string_view summary;
 };
 
@@ -29,16 +30,16 @@ struct Sharding {  // sharding.h
   bool by_rows() const { return kind == Kind::kRow; }
 };
 
-// The optimizers of FBGEMM's table-batched embeddings by their state, which is always fp32. Where it lies is FBGEMM's
-// rule (construct_split_state): one number per row is in GPU memory wherever the table is; as many as the row has lie
-// where the table lies, and no row cache holds them.
+// The optimizers of FBGEMM's table-batched embeddings by their state, which is always fp32. Its placement follows
+// FBGEMM's rule (construct_split_state): a state of one number per row is always in GPU memory; a state of one number
+// per element is where the table is, and no row cache holds it.
 struct Optimizer {
   std::string_view name;
   enum class State : std::uint8_t { kNone, kPerRow, kPerElement } state;
   std::string_view summary;
 
   std::uint64_t bytes_per_row(const Workload& workload) const;
-  // Of a row's update, in whole sectors: read once, written once.
+  // Bytes of a row's update, in whole sectors: read once, written once.
   std::uint64_t touched_bytes(const Workload& workload) const;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between the GPUs of a program: every GPU sends one to every other, over the links that join each two, all at
-// the same time. All-to-all, reduce-scatter and all-gather are such exchanges; NCCL's rings move the same bytes.
+// Messages between the GPUs of a program: every GPU sends one to every other over the link between them, all at the
+// same time. All-to-all, reduce-scatter and all-gather are such exchanges; NCCL's rings move the same bytes.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace uvmsim::recommend {
 
-// What is sent; each has events of its own.
+// The kinds of messages; each has events of its own.
 enum class Message : std::uint8_t { kPooledRows, kRowGradients, kDenseGradients, kDenseSums, kCount };
 
 // Throws InputError where the system has fewer GPUs, or no link between two of them.
@@ -21,12 +21,13 @@ class Exchange {
  public:
   using Bytes = std::function<std::uint64_t(unsigned from, unsigned to)>;
 
-  // `records` and `queues`, one per GPU, must outlive it.
+  // `records` and `queues`, one per GPU, must outlive the object.
   Exchange(std::deque<trace::Record>& records, std::vector<GpuQueue>& queues) : records_(records), queues_(queues) {}
 
-  // A GPU's messages leave when its `stream` has come here. Returns the bytes of all of them, each more than 0.
+  // Sends every GPU's messages when its `stream` has reached this point. Returns the bytes of all messages; each must
+  // have more than 0.
   std::uint64_t send(Message message, Stream stream, const Bytes& bytes);
-  // What is added to the GPU's stream from now on has the messages of all, its own part too.
+  // Makes the GPU's stream wait from now on for the messages of all GPUs, including its own part.
   void await(Message message, unsigned gpu, Stream stream);
 
  private:

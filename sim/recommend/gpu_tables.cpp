@@ -12,14 +12,14 @@ namespace {
 using Memory = Placement::Memory;
 using trace::AccessMode;
 
-// Tags and last uses of a set, which a lookup in the cache reads.
+// Bytes of a set's tags and last uses, which a lookup in the cache reads.
 constexpr std::uint64_t kSetBytes = RowCache::kWays * 8;
-// Where a lookup's row is in the cache, read by the embedding kernels.
+// Bytes of the location of a lookup's row in the cache, read by the embedding kernels.
 constexpr std::uint64_t kLocationBytes = 4;
-// FBGEMM gives a fetch ahead one eighth of the SMs; the dense layers have the rest as long as it runs. (The link stays
-// as fast: configs/measurements/row_gather_h200.txt.)
+// FBGEMM gives a fetch ahead one eighth of the SMs; the dense layers have the rest during the fetch. (The link stays as
+// fast: configs/measurements/row_gather_h200.txt.)
 constexpr std::int64_t kSmsLeft = 7;
-// RocksDB reads blocks: a row brings its block along.
+// RocksDB reads whole blocks for a row.
 constexpr std::uint64_t kSsdBlockBytes = 4096;
 
 std::uint64_t cache_sets(std::uint64_t rows, std::uint64_t row_bytes, std::uint32_t load_factor_thousandths,
@@ -89,7 +89,7 @@ std::uint64_t GpuTables::device_state_bytes() const {
 std::uint64_t GpuTables::cache_rows() const { return cache_ ? cache_->sets() * RowCache::kWays : 0; }
 std::uint64_t GpuTables::cache_rows_used() const { return cache_ ? cache_->cached_rows() : 0; }
 
-// The caches as they are after so many batches.
+// Brings the caches to their state after many batches.
 void GpuTables::warm_up(std::uint64_t step) {
   Fetched& warm = fetched_[step % 2];
   group_rows(warm.batch);
@@ -109,7 +109,7 @@ void GpuTables::set_up() {
       queue_.allocate_on_host(Object::kTables, table_bytes(), false);
       break;
     case Memory::kSsd:
-      // Rows on their way from and to the host cache and the SSD, and those that found no way in the GPU's.
+      // Rows on their way from and to the host cache and the SSD, and rows that found no way in the GPU's cache.
       queue_.allocate_on_host(Object::kStaging, 2 * most_lookups_ * row_bytes_, true);
       break;
   }
@@ -122,7 +122,7 @@ void GpuTables::set_up() {
   if (cache_) queue_.allocate(Object::kCache, cache_rows() * (row_bytes_ + 16));
 }
 
-// As after many steps: GPU memory is full.
+// Fills GPU memory, as after many steps.
 void GpuTables::fill_memory() {
   std::uint64_t room = table_room();
   const auto prefetch = [&](Object object, std::uint64_t bytes) {
@@ -142,7 +142,7 @@ void GpuTables::begin_step(std::uint64_t step) {
   } else if (!placement_.ahead) {
     fetch(step, Stream::kCompute);
   } else {
-    // The rows of the batch before may leave the cache, so they must be up to date.
+    // The rows of the previous batch may leave the cache, so they must be up to date.
     if (step != 0) queue_.wait(Stream::kAhead, Event::kUpdated);
     fetch(step + 1, Stream::kAhead);
   }
@@ -185,7 +185,7 @@ void GpuTables::count(const Fetched& fetched) {
   }
 }
 
-// FBGEMM's prefetch of a batch: which rows are not in the cache, and those brought in.
+// FBGEMM's prefetch of a batch: finds the rows that are not in the cache, and inserts them.
 void GpuTables::fetch(std::uint64_t step, Stream stream) {
   Fetched& fetched = fetched_[step % 2];
   const Batch& batch = fetched.batch;
@@ -246,7 +246,7 @@ void GpuTables::fetch(std::uint64_t step, Stream stream) {
   queue_.record(stream, Event::kInserted);
   queue_.record(stream, fetched_event(step));
   if (ssd_writes != 0) {
-    // RocksDB appends what changed and sorts it later, which is not modelled.
+    // RocksDB appends changes and sorts them later, which is not modelled.
     const std::uint64_t bytes = ssd_writes * row_bytes_;
     statistics_.ssd_written_bytes += bytes;
     queue_.wait(Stream::kSsdWrite, Event::kInserted);
@@ -255,8 +255,8 @@ void GpuTables::fetch(std::uint64_t step, Stream stream) {
   }
 }
 
-// Missed rows come from the host cache or the SSD, rows that leave the GPU's cache go to the host cache, and the oldest
-// changed ones of that to the SSD. Returns how many those are.
+// Missed rows come from the host cache or the SSD, rows that leave the GPU's cache go to the host cache, and its oldest
+// changed rows to the SSD. Returns the number of the latter.
 std::uint64_t GpuTables::exchange_with_ssd(const RowCache::Outcome& outcome, bool count) {
   std::uint64_t reads = 0, writes = 0, hits = 0;
   for (const auto* missed : {&outcome.inserted, &outcome.uncached}) {
@@ -280,7 +280,7 @@ std::uint64_t GpuTables::exchange_with_ssd(const RowCache::Outcome& outcome, boo
   return writes;
 }
 
-// Lookups of `rows`, each by a warp of its own, in this order; repeated ones again.
+// Adds lookups of `rows`, each by a warp of its own, in this order, including repeated ones.
 void GpuTables::add_touches(trace::Kernel& kernel, const std::vector<std::uint64_t>& rows, Object object) const {
   if (rows.empty()) return;
   kernel.distribution = trace::Distribution::kThreadChunk;
@@ -306,7 +306,7 @@ void GpuTables::emit_forward(std::uint64_t step) {
   kernel.grid.x = static_cast<std::uint32_t>(bags_);
   std::vector<std::uint64_t> remote;
   if (cache_) {
-    // Rows without a way: as often as they are looked up. On the SSD's side they wait behind the inserted ones.
+    // Rows without a way are read at every lookup. With an SSD they are in the staging buffer behind the inserted ones.
     const auto& uncached = fetched.outcome.uncached;
     for (std::size_t i = 0; i < uncached.size(); ++i) {
       const auto at = std::lower_bound(batch.rows.begin(), batch.rows.end(), uncached[i]) - batch.rows.begin();
@@ -327,7 +327,7 @@ void GpuTables::emit_forward(std::uint64_t step) {
   statistics_.device_bytes += (lookups - in_place) * row_bytes_;
 }
 
-// Sorts the lookups by row, sums the gradients of each row, updates it.
+// Sorts the lookups by row, sums the gradients of each row, and updates it.
 void GpuTables::emit_backward(std::uint64_t step) {
   const Fetched& fetched = fetched_[step % 2];
   const Batch& batch = fetched.batch;
@@ -358,7 +358,7 @@ void GpuTables::emit_backward(std::uint64_t step) {
   update_state(kernel, batch.rows);
 }
 
-// The optimizer reads and writes what it keeps of each row; no cache of rows holds it.
+// The optimizer reads and writes the state of each row, which no row cache holds.
 void GpuTables::update_state(trace::Kernel& kernel, const std::vector<std::uint64_t>& rows) {
   if (state_row_bytes_ == 0 || rows.empty()) return;
   const bool on_host = device_state_bytes() == 0;

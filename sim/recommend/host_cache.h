@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DRAM cache of an SSD table: rows in the order of their last use, the oldest leaves. Memory grows with the rows
-// met.
+// The DRAM cache of an SSD table: rows in the order of their last use; the oldest is evicted. Memory grows with the
+// rows met.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ class HostCache {
  public:
   explicit HostCache(std::uint64_t capacity_rows) : capacity_(capacity_rows), entries_(1) {}
 
-  // The row becomes the one used last, if it is there.
+  // Makes the row the most recently used one, if it is present.
   bool touch(std::uint64_t row);
-  // Brings a row in, or touches it; `changed`: it is newer than the one on the SSD. True when a changed row left for it
-  // and has to be written; so it has when there is no room at all.
+  // Inserts a row, or touches it; `changed` means that it is newer than on the SSD. Returns true when a changed row was
+  // evicted and has to be written, which without any room is the row itself.
   bool put(std::uint64_t row, bool changed);
 
   std::uint64_t size() const { return index_.size(); }
 
  private:
-  // entries_[0] is the list's anchor: next is the one used last, previous the oldest.
+  // entries_[0] is the list's anchor: next is the most recently used entry, previous the oldest.
   struct Entry {
     std::uint64_t row = 0;
     std::uint32_t previous = 0, next = 0;

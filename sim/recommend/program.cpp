@@ -97,7 +97,7 @@ bool Program::next(trace::Record& record) {
   return true;
 }
 
-// The lookups of a batch go to the GPUs that have their rows, as those of a step.
+// Gives the lookups of a batch to the GPUs that have their rows.
 void Program::draw(std::uint64_t number, std::uint64_t step) {
   batches_.draw(number, lookups_);
   shards_.split(lookups_, parts_);
@@ -119,7 +119,7 @@ void Program::set_up() {
   for (GpuTables& gpu : gpus_) gpu.fetch(0, Stream::kCompute);
 }
 
-// A step is over when all GPUs have done it, and none begins the next one before.
+// A step ends when all GPUs have completed it; none begins the next one before.
 void Program::begin_together() {
   if (options_.gpus == 1) return;
   queues_.front().record(Stream::kCompute, Event::kBegun);
@@ -146,7 +146,7 @@ void Program::emit_step(std::uint64_t step) {
   pending_.push_back(end);
 }
 
-// The layers below the embeddings compute while pooled rows are on their way.
+// The layers below the embeddings compute during the exchange of pooled rows.
 void Program::emit_forward(std::uint64_t step) {
   for (GpuTables& gpu : gpus_) {
     gpu.begin_step(step);
@@ -169,7 +169,7 @@ void Program::emit_forward(std::uint64_t step) {
   }
 }
 
-// The rows' gradients come first; the dense ones are summed beside what follows.
+// The rows' gradients come first; the dense gradients are summed concurrently with the following work.
 void Program::emit_backward(std::uint64_t step) {
   const std::int64_t bottom = 2 * costs_.dense_bottom_ns(), top = 2 * costs_.dense_forward_ns() - bottom;
   if (options_.gpus == 1) {
@@ -188,7 +188,7 @@ void Program::emit_backward(std::uint64_t step) {
   }
 }
 
-// All-reduce: every GPU sums its part of the gradients of all and sends the sums to all.
+// All-reduce: every GPU sums its part of all GPUs' gradients and sends the sums to all.
 void Program::reduce_dense_gradients() {
   sent_.dense_gradients +=
       exchange_.send(Message::kDenseGradients, Stream::kCompute, [&](unsigned, unsigned to) { return dense_part(to); });
@@ -200,7 +200,7 @@ void Program::reduce_dense_gradients() {
       exchange_.send(Message::kDenseSums, Stream::kReduce, [&](unsigned from, unsigned) { return dense_part(from); });
 }
 
-// Reads what all GPUs have of so many bytes, writes their sum.
+// Adds a kernel that reads `bytes` of every GPU and writes their sum.
 void Program::add_sum(unsigned gpu, Stream stream, std::uint64_t bytes) {
   queues_[gpu].add_kernel("sum", stream, costs_.stream_ns((options_.gpus + std::uint64_t{1}) * bytes));
 }

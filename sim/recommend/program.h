@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload under a placement as records that the engine replays: an ordinary trace, made as it is read.
+// A workload under a placement as records that the engine replays: an ordinary trace, generated while it is read.
 //
-// Set-up: tables and caches are allocated, tables that are managed lie on the host. Then, batch by batch, the kernels
-// of each GPU's tables (gpu_tables.h), the dense layers, and between several GPUs what TorchRec sends: pooled rows,
+// The set-up allocates tables and caches; managed tables are on the host. Then follow, batch by batch, the kernels of
+// each GPU's tables (gpu_tables.h), the dense layers, and between several GPUs the messages of TorchRec: pooled rows,
 // their gradients, the dense gradients.
 #pragma once
 
@@ -11,23 +11,23 @@
 
 namespace uvmsim::recommend {
 
-// Bytes between GPUs, of the steps that count: sent by all together.
+// Bytes that all GPUs together sent to each other in the counted steps.
 struct SentBytes {
   std::uint64_t pooled_rows = 0, row_gradients = 0, dense_gradients = 0;
 };
 
 class Program {
  public:
-  // Throws InputError when the placement cannot be on the system: no SSD, no room for a cache, GPUs that no link joins.
+  // Throws InputError when the system cannot have the placement: no SSD, no room for a cache, GPUs without links.
   Program(const Workload& workload, const Placement& placement, const ProgramOptions& options,
           const config::SystemConfig& system);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   const trace::Header& header() const { return header_; }
-  bool next(trace::Record& record);  // false at the end
+  bool next(trace::Record& record);  // returns false at the end
 
-  // Of the records given so far, all GPUs together.
+  // Statistics of the records given so far, over all GPUs.
   RowStatistics statistics() const;
   const SentBytes& sent() const { return sent_; }
   std::int64_t dense_ns() const;  // of one step
@@ -60,7 +60,7 @@ class Program {
   std::vector<GpuQueue> queues_;
   std::vector<GpuTables> gpus_;
   Exchange exchange_;
-  std::vector<std::uint64_t> lookups_;             // of the batch that is drawn
+  std::vector<std::uint64_t> lookups_;             // of the current batch
   std::vector<std::vector<std::uint64_t>> parts_;  // by GPU
   std::uint64_t step_ = 0;
   enum class Stage : std::uint8_t { kSetUp, kSteps, kDone } stage_ = Stage::kSetUp;

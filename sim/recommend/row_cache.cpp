@@ -13,10 +13,10 @@ RowCache::RowCache(CachePolicy policy, std::uint64_t sets, std::uint32_t locked_
   UVMSIM_CHECK(sets >= 1, "{} sets", sets);
 }
 
-// By the hash that FBGEMM uses, too.
+// FBGEMM uses the same hash.
 std::uint64_t RowCache::set_of(std::uint64_t row, std::uint64_t sets) { return mixed_bits(row) % sets; }
 
-// Where the row's last use is kept; null: not there.
+// Returns the row's last use; null if the row is not present.
 std::uint32_t* RowCache::find(std::uint64_t set, std::uint64_t row) {
   for (std::uint32_t at = heads_[set]; at != 0; at = ways_[at].next) {
     Ways& ways = ways_[at];
@@ -31,7 +31,7 @@ bool RowCache::contains(std::uint64_t row) const {
   return const_cast<RowCache*>(this)->find(set_of(row, heads_.size()), row) != nullptr;
 }
 
-// The four of the set that hold this way, made when they are not there yet.
+// Returns the group of four ways that contains this way, allocated if necessary.
 RowCache::Ways& RowCache::ways_of(std::uint64_t set, unsigned number) {
   std::uint32_t at = heads_[set];
   if (at == 0) {
@@ -60,7 +60,7 @@ void RowCache::fill_set(std::uint64_t set, const Miss* first, const Miss* last, 
     }
   }
   for (; number < kWays; ++number) order[number] = {0, static_cast<std::uint8_t>(number), 0};
-  // Ways that must stay come last.
+  // Locked ways come last.
   const auto stays = [&](const Way& way) {
     if (way.used == 0 || (policy_ == CachePolicy::kLfu && locked_batches_ == 0)) return false;
     return way.used + locked_batches_ >= batch_;
@@ -81,7 +81,7 @@ void RowCache::fill_set(std::uint64_t set, const Miss* first, const Miss* last, 
     std::uint64_t& row = ways.rows[way.number % 4];
     if (way.used != 0) {
       outcome.evicted.push_back(row);
-      // A row of this very batch: it was a hit, and now is used where it lies.
+      // The replaced row belongs to this batch: it was a hit, and is now accessed in place.
       if (way.used == batch_) outcome.uncached.push_back(row);
     } else {
       ++cached_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // FBGEMM's software cache of embedding rows in GPU memory, row by row: 32 ways, sets by hash, filled once per batch.
 //
-// After fbgemm_gpu/src/split_embeddings_cache (lru_cache_find.cu, lru_cache_populate.cu, lfu_cache_*.cu): of a batch's
-// different rows those that are there are used now; the others are sorted by set, and within a set the i-th of them
-// takes the i-th way in the order of last use (LRU) or of use counts (LFU), empty ways first. A way that this batch
-// uses does not leave under LRU; a row that finds no way is a conflict miss and stays where it is. Under LFU a row
-// enters only if it was used at least as often as the row that it pushes out. What is pushed out is written back,
-// changed or not. Ours where FBGEMM leaves it open: equal ways by their number, equal rows by theirs.
+// After fbgemm_gpu/src/split_embeddings_cache (lru_cache_find.cu, lru_cache_populate.cu, lfu_cache_*.cu). Of a batch's
+// distinct rows, the cached ones count as used now; the others are sorted by set, and within a set the i-th of them
+// takes the i-th way in the order of last use (LRU) or of use counts (LFU), empty ways first. Under LRU a way that this
+// batch uses is not replaced; a row that finds no way is a conflict miss and is not cached. Under LFU a row enters only
+// if it was used at least as often as the row that it replaces. Replaced rows are written back, changed or not. Where
+// FBGEMM leaves the order open, equal ways are ordered by their number, equal rows by theirs.
 #pragma once
 
 #include <array>
@@ -22,20 +22,20 @@ enum class CachePolicy : std::uint8_t { kLru, kLfu };
 class RowCache {
  public:
   static constexpr unsigned kWays = 32;                                  // one per lane of a warp
-  static constexpr std::uint64_t kMostLfuSets = std::uint64_t{1} << 24;  // of FBGEMM's sort keys
+  static constexpr std::uint64_t kMostLfuSets = std::uint64_t{1} << 24;  // limit of FBGEMM's sort keys
 
-  // Of ceil(rows * load factor / 32) sets; at least one. `locked_batches`: ways used by so many batches before the
-  // present one stay too (1: the next batch's rows are fetched while this one computes).
+  // The cache has ceil(rows * load factor / 32) sets, at least one. `locked_batches` is the number of batches before
+  // the present one whose ways are kept too (1: the next batch's rows are fetched while this one computes).
   RowCache(CachePolicy policy, std::uint64_t sets, std::uint32_t locked_batches);
 
-  // What one batch did, ascending rows each.
+  // The effect of one batch; rows are ascending.
   struct Outcome {
-    std::uint64_t hits = 0;               // different rows that were there
-    std::vector<std::uint64_t> inserted;  // missed and brought in
+    std::uint64_t hits = 0;               // distinct rows that were present
+    std::vector<std::uint64_t> inserted;  // missed and inserted
     std::vector<std::uint64_t> evicted;
-    std::vector<std::uint64_t> uncached;  // are not in the cache now: used where they lie
+    std::vector<std::uint64_t> uncached;  // not in the cache now: accessed in place
   };
-  // `rows`: the batch's different rows, ascending.
+  // `rows` are the batch's distinct rows, ascending.
   void prefetch(const std::vector<std::uint64_t>& rows, Outcome& outcome);
 
   bool contains(std::uint64_t row) const;
@@ -44,10 +44,10 @@ class RowCache {
   static std::uint64_t set_of(std::uint64_t row, std::uint64_t sets);
 
  private:
-  // Ways come as they are needed, four at a time: memory grows with the rows met, not with the cache.
+  // Ways are allocated on demand, four at a time: memory grows with the rows met, not with the cache.
   struct Ways {
     std::array<std::uint64_t, 4> rows{};
-    std::array<std::uint32_t, 4> used{};  // batch that used it last, from 1; 0 = empty
+    std::array<std::uint32_t, 4> used{};  // last batch that used it, from 1; 0 = empty
     std::uint32_t next = 0;               // index; 0 = none
   };
   struct Way {
@@ -70,7 +70,7 @@ class RowCache {
   std::uint64_t cached_ = 0;
   std::vector<std::uint32_t> heads_;  // by set: index of its first ways; 0 = none
   std::vector<Ways> ways_;
-  RowMap uses_;  // LFU: batches that used a row, of every row met (FBGEMM: 40 bits of every row)
+  RowMap uses_;  // LFU: batches that used a row, for every row met (FBGEMM: 40 bits of every row)
   std::vector<Miss> misses_;
 };
 

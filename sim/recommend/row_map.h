@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number for each of the rows that were met: open addressing, so that memory grows with them and not with the tables.
+// A number for each row that was met. Open addressing makes memory grow with these rows and not with the tables.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ class RowMap {
  public:
   static constexpr std::uint32_t kNone = 0;
 
-  // The row's number, kNone if it has none.
+  // Returns the row's number, kNone if it has none.
   std::uint32_t find(std::uint64_t row) const {
     if (rows_.empty()) return kNone;
     const std::size_t slot = slot_of(row);
     return rows_[slot] == row ? values_[slot] : kNone;
   }
-  // The same to change; kNone at first. Valid until the next call.
+  // Returns the row's number for changes, kNone at first. Valid until the next call.
   std::uint32_t& operator[](std::uint64_t row) {
     if (2 * (size_ + 1) > rows_.size()) grow();
     const std::size_t slot = slot_of(row);
@@ -31,10 +31,10 @@ class RowMap {
     }
     return values_[slot];
   }
-  // A row that is there.
+  // Removes a row that is present.
   void erase(std::uint64_t row) {
     std::size_t hole = slot_of(row);
-    // What follows moves up, unless it lies behind its own place already.
+    // The following entries move up, unless they are at or behind their own place already.
     for (std::size_t slot = next(hole); rows_[slot] != kFree; slot = next(slot)) {
       const std::size_t home = home_of(rows_[slot]);
       const bool stays = hole <= slot ? home > hole && home <= slot : home > hole || home <= slot;
@@ -53,7 +53,7 @@ class RowMap {
 
   std::size_t home_of(std::uint64_t row) const { return Random(row).next() & (rows_.size() - 1); }
   std::size_t next(std::size_t slot) const { return (slot + 1) & (rows_.size() - 1); }
-  // Of the row, or where it would be.
+  // Returns the slot of the row, or the one where it would be inserted.
   std::size_t slot_of(std::uint64_t row) const {
     std::size_t slot = home_of(row);
     while (rows_[slot] != kFree && rows_[slot] != row) slot = next(slot);

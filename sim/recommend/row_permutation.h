@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random-looking bijection of the rows of a table, without a table: a Feistel network over just enough bits, walked
-// until the result is a row again (Black and Rogaway, CT-RSA 2002).
+// A pseudo-random bijection of the rows of a table that needs no table: a Feistel network over just enough bits,
+// iterated until the result is a row again (Black and Rogaway, CT-RSA 2002).
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace uvmsim::recommend {
 
 class RowPermutation {
  public:
-  // rows >= 1, below 2^63.
+  // Requires 1 <= rows < 2^63.
   RowPermutation(std::uint64_t rows, std::uint64_t seed) : rows_(rows) {
     const auto bits = static_cast<unsigned>(std::bit_width(rows - 1));
     right_ = bits - bits / 2;

@@ -10,7 +10,7 @@ namespace uvmsim::recommend {
 
 namespace {
 
-// The GPU of each table.
+// Returns the GPU of each table.
 std::vector<unsigned> greedy(const std::vector<std::uint64_t>& weights, unsigned gpus) {
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

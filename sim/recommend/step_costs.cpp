@@ -11,9 +11,9 @@ namespace uvmsim::recommend {
 
 namespace {
 
-// The shortest kernel: an empty one between two events, less what the events cost.
+// The shortest kernel: an empty one between two events, less the cost of the events.
 constexpr std::int64_t kShortestKernel = 2000;
-// Bytes that a row costs beside its own, by what is done with it.
+// Bytes that a row costs in addition to its own, by operation.
 constexpr std::uint64_t kReadExtra = 96, kWriteExtra = 256, kUpdateExtra = 320;
 // Sort and run lengths: 66 us, and 54 ns per 1000 ids.
 constexpr std::uint64_t kUniqueNs = 66000, kUniquePerThousand = 54;
@@ -57,7 +57,8 @@ std::vector<Layer> dense_layers(const Workload& workload) {
     linear(dense.cross_rank, width, false, true);
   }
   if (dense.cross_layers == 0) {
-    layers.push_back({width, features, false, 0, 0});  // the products of all pairs: as many operations as this layer
+    // The products of all pairs take as many operations as this layer.
+    layers.push_back({width, features, false, 0, 0});
     inputs = workload.dimension + features * (features - 1) / 2;
   }
   for (const std::uint32_t outputs : dense.top_mlp) {
@@ -100,7 +101,7 @@ std::int64_t StepCosts::unique_ns(std::uint64_t ids) const {
   return static_cast<std::int64_t>(kUniqueNs + ids * kUniquePerThousand / 1000);
 }
 
-// Weights, inputs and outputs of 4 bytes each.
+// Weights, inputs and outputs have 4 bytes each.
 std::int64_t StepCosts::layer_ns(std::uint64_t inputs, std::uint64_t outputs) const {
   const WideUnsigned flops = WideUnsigned{2} * batch_ * inputs * outputs;
   const WideUnsigned bytes = 4 * (WideUnsigned{inputs} * outputs + WideUnsigned{batch_} * (inputs + outputs));

@@ -17,7 +17,7 @@ using Memory = Placement::Memory;
 // torchrec/distributed/planner/constants.py, in GiB/s: HBM, DDR; rows cached by default.
 constexpr std::uint64_t kPlannerHbm = 897, kPlannerDdr = 51, kPlannerCachedPercent = 20;
 
-// In MiB/s.
+// Returns MiB/s.
 std::uint64_t planner_bandwidth(const Placement& placement) {
   if (placement.memory == Memory::kDevice) return kPlannerHbm * 1024;
   if (placement.memory != Memory::kManaged) return 0;
@@ -25,15 +25,15 @@ std::uint64_t planner_bandwidth(const Placement& placement) {
   return (kPlannerCachedPercent * kPlannerHbm + (100 - kPlannerCachedPercent) * kPlannerDdr) * 1024 / 1000;
 }
 
-// `device_state_bytes`: of the GPU that has most. A trace has one host thread, which issues in turn for the GPUs what
-// the host process of each would issue at the same time.
+// `device_state_bytes` is that of the GPU with the largest state. A trace has one host thread, which issues the work of
+// all GPUs in turn; in reality each GPU's host process would issue its own at the same time.
 RunOptions run_options(const Placement& placement, const ProgramOptions& options, const config::SystemConfig& system,
                        std::uint64_t device_state_bytes) {
   RunOptions run;
   run.system = system;
   run.system.runtime.launch_ns /= options.gpus;
   run.capacity_bytes = options.gpu_bytes - std::min(options.gpu_bytes, device_state_bytes);
-  run.limited = placement.memory == Memory::kFaulting;  // no other brings managed memory to the GPU
+  run.limited = placement.memory == Memory::kFaulting;  // no other placement migrates managed memory to the GPU
   run.seed = options.seed;
   return run;
 }

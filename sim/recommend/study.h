@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One workload under several placements: replays each and says what a step takes, moves and finds.
+// One workload under several placements: replays each and reports a step's time, transfers and hits.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ namespace uvmsim::recommend {
 
 struct PlacementResult {
   const Placement* placement = nullptr;
-  std::string refused;                // why it cannot be on this system; empty: it ran
+  std::string refused;                // the reason why the system cannot have it; empty: it ran
   Nanoseconds step{};                 // mean of the replayed steps
-  Nanoseconds dense{};                // of it: kernels that are no embedding's
-  std::uint64_t cache_rows = 0;       // that the GPU's cache has room for
-  std::uint64_t cache_rows_used = 0;  // that are in it in the end: few mean that it has not met its load yet
+  Nanoseconds dense{};                // the part of kernels other than embeddings
+  std::uint64_t cache_rows = 0;       // capacity of the GPU's cache in rows
+  std::uint64_t cache_rows_used = 0;  // rows in it at the end: few mean that it is not yet full
   RowStatistics rows;                 // of all GPUs together
   std::vector<RowStatistics> gpus;    // by GPU
   SentBytes sent;
@@ -29,17 +29,18 @@ struct PlacementResult {
   std::uint64_t row_bytes = 0;
 
   Nanoseconds embedding() const { return step > dense ? step - dense : Nanoseconds{}; }
-  // Over the link, migrated and in place.
+  // Bytes over the link, migrated or remote-mapped.
   std::uint64_t host_to_device_bytes() const;
   std::uint64_t device_to_host_bytes() const;
   std::uint64_t hit_thousandths() const;  // lookups of rows found in GPU memory / lookups
   bool has_cache() const { return placement->cached; }
-  // Bytes over the link for each byte of the rows that a step reads and, in training, writes.
+  // Bytes over the link per byte of the rows that a step reads and, in training, writes.
   std::uint64_t amplification_thousandths() const;
-  // The most lookups that a GPU serves / their mean.
+  // The largest number of lookups that a GPU serves / their mean.
   std::uint64_t lookup_imbalance_thousandths() const;
-  // What TorchRec's planner expects of the embeddings (torchrec/distributed/planner): the bytes of all lookups, three
-  // times in training, at the bandwidth that it gives the placement. 0: it knows no such placement, or several GPUs.
+  // The time that TorchRec's planner predicts for the embeddings (torchrec/distributed/planner): the bytes of all
+  // lookups, three times in training, at the bandwidth that it assumes for the placement. 0: it has no such placement,
+  // or there are several GPUs.
   Nanoseconds planner() const;
   // Every number, for files; names end in their unit.
   std::vector<std::pair<std::string, std::uint64_t>> numbers() const;
@@ -52,7 +53,7 @@ struct GpuShare {
   std::uint64_t osf_thousandths = 0;  // both together / its memory for them
 };
 std::vector<GpuShare> gpu_shares(const Workload& workload, const ProgramOptions& options);
-// The most / the mean.
+// The largest amount / the mean.
 std::uint64_t imbalance_thousandths(const std::vector<std::uint64_t>& amounts);
 
 struct Study {
@@ -62,7 +63,7 @@ struct Study {
   std::vector<PlacementResult> results;
 };
 
-// Replays one placement. A placement that the system has no room for gives a result that says so.
+// Replays one placement. If the system has no room for it, the result says so.
 PlacementResult run_placement(const Workload& workload, const Placement& placement, const ProgramOptions& options,
                               const config::SystemConfig& system);
 

@@ -14,7 +14,7 @@ constexpr std::uint64_t kPrecise = 1024;
 constexpr std::uint64_t kWidth = 256;
 constexpr unsigned kScale = 50;  // the weight of rank 1 is 2^50; all weights together stay below 2^56
 
-// count * middle^-alpha, the middle of `count` ranks from `first` on.
+// Returns count * middle^-alpha for the middle of `count` ranks from `first` on.
 std::uint64_t weight(std::uint64_t first, std::uint64_t count, std::uint32_t alpha_thousandths) {
   const std::uint64_t log_of_middle = log2_fixed(2 * first + count - 1) - (std::uint64_t{1} << kLogFraction);
   const auto loss = static_cast<std::int64_t>(log_of_middle * alpha_thousandths / 1000);
@@ -47,7 +47,7 @@ std::uint64_t ZipfRanks::draw(Random& random) const {
       static_cast<std::size_t>(std::upper_bound(cumulative_.begin(), cumulative_.end(), point) - cumulative_.begin());
   const std::uint64_t before = entry == 0 ? 0 : cumulative_[entry - 1];
   const std::uint64_t ranks = first_[entry + 1] - first_[entry];
-  // What is left of the draw says which rank of the entry.
+  // The remainder of the draw selects the rank within the entry.
   const WideUnsigned into = WideUnsigned{point - before} * ranks / (cumulative_[entry] - before);
   return first_[entry] + static_cast<std::uint64_t>(into);
 }

@@ -13,7 +13,7 @@ namespace uvmsim::report {
 class CompressedFile::Gzip {
  public:
   explicit Gzip(AtomicFile& file) : file_(file) {
-    constexpr int kGzip = 15 + 16;  // zlib's largest window, and a header of gzip
+    constexpr int kGzip = 15 + 16;  // zlib's largest window, with a gzip header
     const int status = deflateInit2(&stream_, kLevel, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY);
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     UVMSIM_CHECK(status == Z_OK, "zlib does not start: {}", status);
@@ -23,7 +23,7 @@ class CompressedFile::Gzip {
   Gzip& operator=(const Gzip&) = delete;
 
   void add(std::string_view bytes, int flush) {
-    // zlib reads it only.
+    // zlib only reads it.
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     stream_.avail_in = static_cast<uInt>(bytes.size());
     do {
@@ -35,7 +35,7 @@ class CompressedFile::Gzip {
   }
 
  private:
-  static constexpr int kLevel = 4;  // a picture of a run: speed counts more than the last percent
+  static constexpr int kLevel = 4;  // for a picture of a run speed matters more than the last percent
 
   AtomicFile& file_;
   z_stream stream_{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An AtomicFile that is compressed where its name ends in ".gz", as viewers of timelines read it.
+// An AtomicFile that is compressed if its name ends in ".gz", as viewers of timelines accept it.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class CompressedFile {
   ~CompressedFile();
 
   void write(std::string_view bytes);
-  // No write() after it.
+  // Completes the file; must be the last call.
   void commit();
 
  private:

@@ -11,7 +11,7 @@ namespace uvmsim::report {
 
 class EventFan final : public EventSink {
  public:
-  // Which must outlive it.
+  // The sinks must outlive the object.
   explicit EventFan(std::vector<EventSink*> sinks) : sinks_(std::move(sinks)) {}
 
   bool wants_accounts() const override { return std::ranges::any_of(sinks_, &EventSink::wants_accounts); }

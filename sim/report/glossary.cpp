@@ -14,7 +14,7 @@ namespace {
 
 constexpr TermKind kTable = TermKind::kTable, kColumn = TermKind::kColumn;
 
-// The counters explain themselves.
+// The counters have their own descriptions.
 constexpr Term kColumns[] = {
     // Tables of `uvmsim run`
     {"footprint", "GPU memory (2 MiB chunks) that holds all live managed memory at its peak", kTable},
@@ -22,7 +22,7 @@ constexpr Term kColumns[] = {
     {"OSF", "oversubscription factor: footprint / capacity; \"ran\": what whole chunks made of it", kTable},
     {"time (ms)", "of a settled iteration (of the whole run where the trace marks no iterations)", kTable},
     {"shortest (ms), longest (ms)", "the extremes over the seeds; all else is the mean", kTable},
-    {"slowdown", "time / time under the driver's own policies with the GPU's whole memory", kTable},
+    {"slowdown", "time / time under the driver's own policies with room for all", kTable},
     {"slowdown against all resident", "time / time with everything resident and no cost of managed memory", kTable},
     {"kernel sum (ms)", "durations of all kernels added up: more than the time where streams run side by side", kTable},
     {"kernel sum, all resident (ms)", "the same with everything resident", kTable},
@@ -32,12 +32,16 @@ constexpr Term kColumns[] = {
     {"faulting pages", "distinct 4 KiB pages that batches served; one that comes back counts again", kTable},
     {"HtoD (GiB), DtoH (GiB)", "all that moved to the GPU, and to the host, whatever the cause; per iteration, or run",
      kTable},
+    {"for faults, prefetched, evicted, ...", "the sum above them by cause; some show only where there are such bytes",
+     kTable},
+    {"between GPUs (GiB)", "all that moved from one GPU to another, whatever the cause", kTable},
     {"first touch, zero-filled (GiB)", "pages that were resident nowhere and got zeros on the GPU", kTable},
     {"evictions", "2 MiB chunks (64 KiB under some policies) taken away to make room", kTable},
     {"all resident", "the program with its data on the GPU and no cost of managed memory", kTable},
     {"settled iterations", "those from which on all agree, or take turns; numbers are their means", kTable},
+    {"not settled", "iterations differ yet: mean of the later half of the passes, with their extremes", kTable},
     {"learning, learning_iterations",
-     "iterations before the first settled one; \"no\" or empty: the run has not settled", kTable},
+     "iterations before the first settled one; \"not settled\" or empty: there is none", kTable},
     {"is_settled, settled_period", "whether the run has settled within its iterations; how many take turns", kTable},
     // Columns of CSV and keys of JSON
     {"uvmsim_version, uvmsim_commit", "the simulator that ran", kColumn},
@@ -54,15 +58,23 @@ constexpr Term kColumns[] = {
     {"footprint_bytes, capacity_bytes", "what the factor divides, and GPU memory for managed data", kColumn},
     {"scope", "iteration: a row about one marked iteration; total: about the whole run", kColumn},
     {"iteration", "its number in the trace; empty for the whole run", kColumn},
-    {"settled", "1: one of the iterations whose mean is the result; empty for the whole run", kColumn},
+    {"quoted", "1: one of the iterations whose mean is the result; empty for the whole run", kColumn},
+    {"settled", "the same of a run that has settled; 0 throughout where it has not", kColumn},
     {"begin_ns, end_ns, duration_ns", "from the start of the run; their difference", kColumn},
     {"ideal_ns", "the same with everything resident and no cost of managed memory", kColumn},
     {"position, id", "of a sweep: the point's place in the plan, and its id (sim/sweep/README.md)", kColumn},
     {"settings", "of a sweep: changed numbers of the system, as JSON", kColumn},
     {"limit_by, osf_thousandths", "of a sweep: none, osf or capacity; the factor that was asked for", kColumn},
     {"iterations_asked", "of a sweep: how many were to run; empty: as recorded", kColumn},
-    {"settled_ns", "of a sweep: the time of a settled iteration, else of the whole run", kColumn},
-    {"slowdown_thousandths", "of a sweep: against the driver's own policies with the GPU's whole memory", kColumn},
+    {"settled_ns", "mean time of the quoted iterations, of the whole run where the trace marks none", kColumn},
+    {"shortest_ns, longest_ns", "the extremes of the quoted iterations", kColumn},
+    {"first_quoted, last_quoted", "which iterations these are", kColumn},
+    {"slowdown_thousandths", "settled_ns over that of the driver's own policies with room for all", kColumn},
+    {"slowdown_ideal_thousandths", "settled_ns over the same with everything resident at no cost", kColumn},
+    {"uncertain_low_ns", "settled_ns on the fastest machine that the system may stand for (--uncertainty)", kColumn},
+    {"uncertain_high_ns", "the same on the slowest", kColumn},
+    {"baseline_hypothetical", "1: the whole GPU has no room for all; the run to divide by had as much as it needs",
+     kColumn},
 };
 
 }  // namespace

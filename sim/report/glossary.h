@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every column and counter of a result means, once, for people: `uvmsim run --explain-columns`.
+// The meanings of all columns and counters of a result, for `uvmsim run --explain-columns`.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace uvmsim::report {
 enum class TermKind { kCounter, kColumn, kTable };
 
 struct Term {
-  std::string_view name;     // as tables, JSON and CSV have it
+  std::string_view name;     // as in tables, JSON and CSV
   std::string_view meaning;  // with the unit, where the name does not end in it
   TermKind kind = TermKind::kCounter;
 };

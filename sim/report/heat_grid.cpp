@@ -21,7 +21,7 @@ HeatGrid::HeatGrid(std::uint32_t time_buckets, std::uint32_t address_buckets)
       cells_(std::size_t{time_buckets} * address_buckets),
       levels_(address_buckets) {}
 
-// Adds up so many cells of each axis in one; the freed ones are at the end.
+// Merges the given numbers of cells of each axis into one; the freed cells are at the end.
 void HeatGrid::fold(std::uint32_t times_into_one, std::uint32_t addresses_into_one) {
   for (std::uint32_t a = 0; a < addresses_; ++a) {
     for (std::uint32_t t = 0; t < times_; ++t) {
@@ -31,7 +31,7 @@ void HeatGrid::fold(std::uint32_t times_into_one, std::uint32_t addresses_into_o
   }
 }
 
-// Makes the time axis long enough; returns the time, not negative.
+// Extends the time axis if necessary; returns the time, at least 0.
 std::int64_t HeatGrid::reach(Nanoseconds at) {
   const std::int64_t time = std::max<std::int64_t>(at.value, 0);
   while (time / bucket_ns_ >= times_) {
@@ -44,7 +44,7 @@ std::int64_t HeatGrid::reach(Nanoseconds at) {
 void HeatGrid::reach_page(std::uint64_t last_page) {
   while (last_page / bucket_pages_ >= addresses_) {
     fold(1, 2);
-    // Both halves are settled up to the same moment before they become one level.
+    // Both halves are settled up to the same moment before they are merged.
     std::vector<Level> merged(addresses_);
     const std::uint32_t old = addresses_;
     bucket_pages_ *= 2;
@@ -61,7 +61,7 @@ void HeatGrid::reach_page(std::uint64_t last_page) {
   }
 }
 
-// What was resident since the level's last change is added up to `until`.
+// Adds the residency since the level's last change up to `until`.
 void HeatGrid::settle(Level& level, std::uint64_t address, std::int64_t until) {
   if (until <= level.since) return;
   if (level.pages != 0) {

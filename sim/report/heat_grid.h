@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time against addresses in a fixed number of cells, for a run whose length and footprint are not known beforehand.
+// A grid of time and addresses with a fixed number of cells, for a run whose length and footprint are not known in
+// advance.
 //
-// Both axes begin fine (1 us, one VA block of 2 MB) and double the width of their buckets whenever the run outgrows
-// them, so at the end more than half of the buckets are in use, and memory stays constant.
+// Both axes begin with small buckets (1 us, one VA block of 2 MB) and double their width whenever the run outgrows
+// them: at the end more than half of the buckets are in use, and memory stays constant.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct ProfileGrid {
 class HeatGrid {
  public:
   struct Cell {
-    std::uint64_t resident_page_ns = 0;  // pages resident, each times how long
+    std::uint64_t resident_page_ns = 0;  // resident pages, each times its duration
     std::uint64_t touched_bytes = 0;     // by kernels and copies, once per kernel that touches them
     std::uint64_t faulted_bytes = 0;
     std::uint64_t loaded_bytes = 0;   // copied to the GPU
@@ -34,9 +35,9 @@ class HeatGrid {
   // At least one bucket each.
   HeatGrid(std::uint32_t time_buckets, std::uint32_t address_buckets);
 
-  // Pages [first, first + count) came or left. Times may go back a little: then it counts from the last one on.
+  // Records that pages [first, first + count) came or left. Times may go back a little; the last time counts then.
   void change_residency(Nanoseconds at, std::uint64_t first_page, std::uint64_t count, bool came);
-  // Adds bytes to a member of the cells; at most to one byte per byte of [address, address + bytes).
+  // Adds bytes to a member of the cells; at most one byte per byte of [address, address + bytes).
   void add(std::uint64_t Cell::*member, Nanoseconds at, std::uint64_t address, std::uint64_t bytes);
   // The run ends; residency counts up to here. Nothing may follow.
   void finish(Nanoseconds end);

@@ -9,7 +9,7 @@
 namespace uvmsim::report {
 namespace {
 
-// "S_", "S12_": a part that stands further left. Every two of them may double what comes out; the kernels of PyTorch,
+// "S_", "S12_" refer to an earlier part of the name. Every two of them may double the output; the kernels of PyTorch,
 // cuBLAS and cuDNN in workloads/ have up to 13.
 constexpr std::size_t kMostReferences = 32;
 
@@ -37,7 +37,7 @@ std::string kernel_label(std::string_view name) {
   constexpr std::string_view kUnnamed = "(anonymous namespace)::";
   const std::string full = demangled_name(name);
   std::string label;
-  unsigned depth = 0;  // within < >
+  unsigned depth = 0;  // of nested < >
   for (std::size_t at = 0; at < full.size(); ++at) {
     const std::string_view rest = std::string_view(full).substr(at);
     if (depth == 0 && rest.starts_with(kUnnamed)) {

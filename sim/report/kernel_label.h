@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name of a kernel as a picture has room for it.
+// Short names of kernels for pictures.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace uvmsim::report {
 
-// As a compiler of C++ takes it; names that are no mangled ones as they are, and so are those that repeat their own
-// parts too often: a few hundred bytes may stand for gigabytes.
+// Demangles a C++ name. Names that are not mangled stay as they are, and so do names that repeat their own parts too
+// often, because a few hundred bytes may stand for gigabytes.
 std::string demangled_name(std::string_view name);
 
-// Demangled, without result type, template arguments and parameters: "at::native::vectorized_elementwise_kernel".
+// Demangles the name and removes result type, template arguments and parameters:
+// "at::native::vectorized_elementwise_kernel".
 std::string kernel_label(std::string_view name);
 
 }  // namespace uvmsim::report

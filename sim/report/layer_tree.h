@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranges that a program marks (modules, functions) as a tree, and which of them and which iteration every record of
-// the trace lies in.
+// The ranges that a program marks (modules, functions) as a tree, with the layer and the iteration of every record of
+// the trace.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,22 @@ class LayerTree {
     std::string name;
   };
   struct Place {
-    std::uint64_t record = 0;  // from here on
+    std::uint64_t record = 0;  // first record of the place
     std::uint32_t layer = 0;
     std::int64_t iteration = kNoIteration;
   };
 
   LayerTree() : layers_(1), places_(1) {}
 
-  // Marks come in the order of records. One that closes nothing changes nothing.
+  // Follows marks in the order of records. A mark that closes nothing is ignored.
   void mark(const HostRangeEvent& event);
-  // Where the record lies; it may be older than the last mark.
+  // Returns the place of the record, which may be older than the last mark.
   const Place& at(std::uint64_t record) const;
   const Place& now() const { return places_.back(); }
 
-  // Layers of one name in one parent are one; parents come before what they hold.
+  // Layers of one name in one parent are merged; parents come before their children.
   const std::vector<Layer>& layers() const { return layers_; }
-  // Names from the outermost range on, joined by " / ".
+  // The names from the outermost range on, joined by " / ".
   std::string path(std::uint32_t layer) const;
 
  private:

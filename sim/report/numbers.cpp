@@ -8,7 +8,8 @@
 namespace uvmsim::report {
 namespace {
 
-// numerator * scale / denominator, rounded half up, without leaving 64 bits for any size or time of a simulation.
+// Returns numerator * scale / denominator, rounded half up, without exceeding 64 bits for any size or time of a
+// simulation.
 std::uint64_t scaled_ratio(std::uint64_t numerator, std::uint64_t denominator, std::uint64_t scale) {
   if (denominator == 0) return 0;
   // Above 2^50 a remainder times 1000 would overflow; the lost low bits are below the digits shown.
@@ -21,7 +22,7 @@ std::uint64_t scaled_ratio(std::uint64_t numerator, std::uint64_t denominator, s
   return whole * scale + (rest * scale + denominator / 2) / denominator;
 }
 
-// Without zeros at the end of a fraction.
+// Removes zeros at the end of a fraction.
 std::string shortest(std::string decimal) {
   decimal.erase(decimal.find_last_not_of('0') + 1);
   if (decimal.back() == '.') decimal.pop_back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers as text for people, without floating point: the same digits on every machine. Rounded half up.
+// Formats integers without floating point: the same digits on every machine, rounded half up.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace uvmsim::report {
 
-// numerator / denominator in thousandths; 0 when the denominator is 0.
+// Returns numerator / denominator in thousandths; 0 when the denominator is 0.
 std::uint64_t ratio_thousandths(std::uint64_t numerator, std::uint64_t denominator);
 
 // 1250 -> "1.250"
 std::string format_thousandths(std::uint64_t thousandths);
 std::string format_signed_thousandths(std::int64_t thousandths);
-// 1250 -> "1.25", 2000 -> "2": shortest form, as a user would type it.
+// 1250 -> "1.25", 2000 -> "2": the shortest form, as a user would type it.
 std::string format_factor(std::uint64_t thousandths);
-// The same of millionths.
+// The same for millionths.
 std::string format_millionths(std::uint64_t millionths);
 // 1610612736 -> "1.500": GiB, for a column whose header names the unit.
 std::string format_gib(std::uint64_t bytes);
@@ -31,7 +31,7 @@ inline std::string format_ms(std::uint64_t ns) { return format_ms(Nanoseconds(st
 std::string format_count(std::uint64_t count);
 // 2, "point" -> "2 points"
 std::string format_count(std::uint64_t count, std::string_view what);
-// 1500 -> "1.500": microseconds with all nanoseconds, as trace viewers read them.
+// 1500 -> "1.500": microseconds with all nanoseconds, as trace viewers expect them.
 inline std::string format_us(Nanoseconds time) { return format_signed_thousandths(time.value); }
 
 }  // namespace uvmsim::report

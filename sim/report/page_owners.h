@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which allocation every page of the simulated address space belongs to: an integer per page, 0 for none.
+// The allocation that owns each page of the simulated address space: an integer per page, 0 for none.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class PageOwners {
     });
   }
 
-  // Calls f(owner, first_page, page_count) for the stretches of one owner, ascending.
+  // Calls f(owner, first_page, page_count) for each run of pages with one owner, ascending.
   template <class F>
   void for_each(std::uint64_t first_page, std::uint64_t end_page, F&& f) const {
     while (first_page < end_page) {
@@ -53,7 +53,7 @@ class PageOwners {
   using Pages = std::array<std::uint32_t, kPagesPerBlock>;
   struct Block {
     std::uint32_t whole = 0;
-    std::unique_ptr<Pages> pages;  // null: all belong to `whole`
+    std::unique_ptr<Pages> pages;  // null: all pages belong to `whole`
   };
 
   template <class F>

@@ -11,7 +11,7 @@ std::uint64_t end_page(std::uint64_t address, std::uint64_t bytes) {
   return (address + bytes + kBasePageBytes - 1) / kBasePageBytes;
 }
 
-// Sorts, merges what overlaps or touches, and returns the sum of the lengths.
+// Sorts, merges overlapping and adjacent ranges, and returns the sum of the lengths.
 std::uint64_t merge(std::vector<std::pair<std::uint64_t, std::uint64_t>>& ranges) {
   std::ranges::sort(ranges);
   std::size_t kept = 0;
@@ -42,7 +42,7 @@ void share_out(std::int64_t whole, const std::map<Key, std::uint64_t>& weights, 
   }
 }
 
-// The member that counts a transfer.
+// Returns the member that counts a transfer.
 std::uint64_t Traffic::*transfer_member(TransferDirection direction, TransferCause cause) {
   using Members = std::pair<std::uint64_t Traffic::*, std::uint64_t Traffic::*>;  // to the GPU; else
   constexpr Members kFault{&Traffic::htod_fault_bytes, &Traffic::dtoh_fault_bytes};
@@ -62,7 +62,7 @@ Profile::Profile(const std::string& path, ProfileGrid grid) : file_(path), grid_
   actor_ = host_operation();
 }
 
-// Time of host operations is not theirs alone, so they have none.
+// Host operations overlap with others in time, so they have no time of their own.
 std::size_t Profile::host_operation() {
   const auto [it, fresh] = host_operations_.try_emplace(iteration_, operations_.size());
   if (fresh) {
@@ -119,7 +119,7 @@ void Profile::on(const FreeEvent& event) {
   allocation.freed_ns = event.at.value;
   allocation.freed_in = layers_.now().iteration;
   if (!allocation.owns) return;
-  // The driver takes the memory back. Pages that it shares with others stay with whom used them last.
+  // The driver takes the memory back. Pages that the allocation shares with others stay with their last user.
   for (const AddressRun& run : allocation.runs) {
     std::vector<Pages> mine;
     owners_.for_each(first_page(run.address), end_page(run.address, run.bytes),
@@ -175,7 +175,7 @@ void Profile::note_touches(Running& running, Operation& operation, const WorkSta
     ++use.operations;
     use.touched_bytes += merge(ranges.first);
     use.written_bytes += merge(ranges.second);
-    // Tensors and objects may lie in one another, so the grid counts per allocation too.
+    // Tensors and objects may contain one another, so the grid also counts per allocation.
     for (const auto& [first, end] : ranges.first) {
       heat(event.device).add(&HeatGrid::Cell::touched_bytes, event.start, first, end - first);
     }
@@ -216,7 +216,7 @@ void Profile::on(const ActorEvent& event) {
   }
 }
 
-// The operation on the GPU that touches the page; else one that runs there; else null.
+// Returns the operation on the GPU that touches the page; else one that runs there; else null.
 Profile::Running* Profile::running_at(std::int32_t device, std::uint64_t page) {
   Running* found = nullptr;
   for (auto& [stream, running] : running_) {
@@ -252,7 +252,7 @@ void Profile::on(const FaultBatchEvent& event) {
   ++operation.fault_batches;
   operation.raw_faults += event.raw_faults;
   operation.traffic.fault_service_ns += static_cast<std::uint64_t>(service_ns);
-  // A batch that found nothing to do has no kernel.
+  // A batch that had nothing to serve has no kernel.
   if (batch.pages.empty()) batch.pages[0] = 1;
   share_out(service_ns, batch.pages, [&](std::uint32_t owner, std::int64_t share) {
     Allocation::Use& use = allocations_[owner].use_in(iteration_);

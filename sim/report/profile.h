@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accounts for a run page by page: who faulted, waited, moved and was evicted, kernel by kernel, tensor by tensor and
-// layer by layer, and what was resident when. PROFILE.md beside this file describes the SQLite file that comes of it.
+// Accounts for a run page by page: faults, waiting, moves and evictions by kernel, tensor and layer, and residency over
+// time. PROFILE.md beside this file describes the resulting SQLite file.
 //
-// Everything is added up while the run goes on; memory grows with the number of kernels and allocations, not of events.
-// What a page costs goes to the allocation that was last used there, as frameworks hand out memory again: a dead
-// tensor's pages are its own until the next one in the same place is touched.
+// Everything is summed during the run; memory grows with the number of kernels and allocations, not of events. The cost
+// of a page is charged to the allocation that was last used there, because frameworks reuse memory: a dead tensor's
+// pages remain its own until the next tensor in the same place is touched.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ class Profile final : public EventSink {
   void on(const EvictionEvent& event) override;
   void on(const ResidentPagesEvent& event) override;
 
-  // Writes everything; `record` is the run that the events came from, `start` when the program began. No event after
-  // it.
+  // Writes everything; `record` is the run that produced the events, `start` the begin of the program. No event may
+  // follow.
   void finish(const RunRecord& record, Nanoseconds start = {});
 
  private:
@@ -53,12 +53,12 @@ class Profile final : public EventSink {
   // An operation that has begun and not ended.
   struct Running {
     std::size_t operation = 0;
-    std::vector<Pages> touched;                       // ascending, apart
+    std::vector<Pages> touched;                       // ascending, disjoint
     std::map<std::uint32_t, std::uint64_t> faulting;  // pages by allocation
   };
-  // What the fault batch in service has met so far.
+  // The pages that the current fault batch has served so far.
   struct Batch {
-    std::size_t operation = 0;  // of its first page
+    std::size_t operation = 0;  // of the batch's first page
     bool known = false;
     std::map<std::uint32_t, std::uint64_t> pages;  // by allocation
   };
@@ -69,7 +69,7 @@ class Profile final : public EventSink {
   std::uint32_t name_index(std::string_view name);
   HeatGrid& heat(std::int32_t device);
   void note_touches(Running& running, Operation& operation, const WorkStartEvent& event);
-  // Calls f(use, first_page, page_count) for what the pages' owners do in this iteration.
+  // Calls f(use, first_page, page_count) for the uses of the pages' owners in this iteration.
   template <class F>
   void for_each_use(std::uint64_t address, std::uint64_t bytes, F&& f);
 
@@ -82,7 +82,7 @@ class Profile final : public EventSink {
   SqliteFile file_;
   ProfileGrid grid_;
   std::vector<Operation> operations_;
-  std::vector<Allocation> allocations_;  // the first: of pages without owner
+  std::vector<Allocation> allocations_;  // the first one is for pages without an owner
   std::unordered_map<std::uint64_t, std::uint32_t> allocation_of_;
   PageOwners owners_;
   LayerTree layers_;
@@ -94,7 +94,7 @@ class Profile final : public EventSink {
   std::map<std::int64_t, std::size_t> host_operations_;  // by iteration
   std::map<std::int32_t, HeatGrid> heats_;               // by device
   std::size_t actor_ = 0;
-  std::int64_t iteration_ = kNoIteration;  // that the GPU is in
+  std::int64_t iteration_ = kNoIteration;  // the GPU's current iteration
 };
 
 }  // namespace uvmsim::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profile counts, and for whom.
+// The quantities of a profile, and the operations and allocations that they are counted for.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace uvmsim::report {
 
-// Sums over events; every member is a column. Over all operations, and over all allocations, they add up to the
-// counters of the run.
+// Sums over events; every member is a column. The sums over all operations, and over all allocations, equal the run's
+// counters.
 struct Traffic {
-  std::uint64_t read_faulting_pages = 0, write_faulting_pages = 0;  // together: faulting_pages
-  std::uint64_t reloaded_pages = 0;                                 // came back after an eviction
+  std::uint64_t read_faulting_pages = 0, write_faulting_pages = 0;  // their sum is faulting_pages
+  std::uint64_t reloaded_pages = 0;                                 // returned after an eviction
   std::uint64_t populated_pages = 0;                                // zero-filled on the GPU
   std::uint64_t htod_fault_bytes = 0, htod_prefetch_bytes = 0, htod_user_bytes = 0, htod_counter_bytes = 0;
   std::uint64_t dtoh_fault_bytes = 0, dtoh_prefetch_bytes = 0, dtoh_user_bytes = 0, dtoh_evict_bytes = 0;
   std::uint64_t evicted_bytes = 0;     // pages that left a GPU by eviction, copied or not
-  std::uint64_t fault_service_ns = 0;  // driver busy with fault batches; allocations share by their pages
+  std::uint64_t fault_service_ns = 0;  // time of the driver's fault batches; allocations share it by their pages
 
   Traffic& operator+=(const Traffic& other);
 };
@@ -48,12 +48,12 @@ inline Traffic& Traffic::operator+=(const Traffic& other) {
   return *this;
 }
 
-// Outside all marked iterations.
+// The iteration number outside all marked iterations.
 inline constexpr std::int64_t kNoIteration = -1;
 
-// A kernel, copy, prefetch or discard; or all that the CPU did to managed memory in one iteration.
+// A kernel, copy, prefetch or discard; or all accesses of the CPU to managed memory in one iteration.
 struct Operation {
-  std::optional<WorkKind> kind;  // nothing: of the host
+  std::optional<WorkKind> kind;  // nothing: the CPU's
   std::uint32_t name = 0;        // index in the table of names
   std::uint64_t record = 0;
   std::int64_t iteration = kNoIteration;
@@ -68,15 +68,15 @@ struct Operation {
   std::int64_t stall_ns() const { return end_ns - start_ns - compute_ns; }
 };
 
-// A tensor, an object, or (the first) memory that no allocation of the trace explains.
+// A tensor, an object, or (the first one) memory that belongs to no allocation of the trace.
 struct Allocation {
-  // What happened to it in one iteration.
+  // The events of the allocation in one iteration.
   struct Use {
     std::int64_t iteration = kNoIteration;
-    std::uint64_t operations = 0;  // that touch it
+    std::uint64_t operations = 0;  // operations that touch it
     std::uint64_t touched_bytes = 0, written_bytes = 0;
-    std::uint64_t fault_batches = 0;  // in which it has pages
-    std::int64_t stall_ns = 0;        // its share, by pages, of the stall of kernels and copies that fault on it
+    std::uint64_t fault_batches = 0;  // batches in which it has pages
+    std::int64_t stall_ns = 0;        // its share, by pages, of the stall of the kernels and copies that fault on it
     Traffic traffic;
   };
 
@@ -89,7 +89,7 @@ struct Allocation {
   std::uint32_t layer = 0;
   std::int64_t allocated_ns = 0, freed_ns = -1;  // -1: lives to the end
   std::int64_t allocated_in = kNoIteration, freed_in = kNoIteration;
-  std::vector<Use> uses;  // by iteration, as they come
+  std::vector<Use> uses;  // in the order of iterations
 
   Use& use_in(std::int64_t iteration) {
     if (uses.empty() || uses.back().iteration != iteration) uses.emplace_back().iteration = iteration;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a profile; PROFILE.md says what they hold.
+// The tables of a profile; PROFILE.md describes them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ std::string_view kind_name(const std::optional<WorkKind>& kind) {
   return kind ? kNames[static_cast<std::size_t>(*kind)] : "host";
 }
 
-// How long it lives, which is all that a trace says of a tensor's purpose.
+// Returns the lifetime class, the only hint in a trace at a tensor's purpose.
 std::string_view lifetime(const Allocation& allocation) {
   if (allocation.allocated_in == kNoIteration) return "program";
   if (allocation.freed_in == allocation.allocated_in && allocation.freed_ns >= 0) return "iteration";
@@ -29,13 +29,13 @@ std::string traffic_columns() {
   return columns;
 }
 
-// Makes a table; `columns` is their list in SQL.
+// Creates a table; `columns` is their list in SQL.
 SqliteFile::Rows new_table(SqliteFile& file, const std::string& name, const std::string& columns) {
   file.execute(fmt::format("CREATE TABLE {} ({})", name, columns));
   return {file, name, static_cast<int>(std::ranges::count(columns, ',')) + 1};
 }
 
-// A row whose last columns are traffic_columns().
+// Adds a row whose last columns are traffic_columns().
 template <class... Values>
 void add_row(SqliteFile::Rows& rows, const Traffic& traffic, const Values&... values) {
   (rows.add(values), ...);
@@ -89,7 +89,7 @@ void Profile::write_operations() {
       "JOIN names USING (name_id) JOIN layers USING (layer) WHERE kind = 'kernel'");
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     const Operation& o = operations_[i];
-    // The first stands for the host outside of iterations, whether it did anything or not.
+    // The first operation stands for the host outside of iterations, even if it is empty.
     const auto gpu_only = [&](std::int64_t value) { return o.kind ? std::optional(value) : std::nullopt; };
     add_row(rows, o.traffic, i, kind_name(o.kind), o.name, gpu_only(static_cast<std::int64_t>(o.record)),
             unless_negative(o.iteration), gpu_only(o.layer), gpu_only(o.stream), unless_negative(o.device),
@@ -104,7 +104,7 @@ void Profile::write_layer_sums() {
     std::int64_t duration_ns = 0, compute_ns = 0, stall_ns = 0;
     Traffic traffic;
   };
-  // By layer, whether it includes the layers within, and iteration.
+  // by layer, whether it includes inner layers, and iteration
   std::map<std::tuple<std::uint32_t, bool, std::int64_t>, Sum> sums;
   for (const Operation& o : operations_) {
     const auto add_to = [&](std::uint32_t layer, bool nested) {
@@ -179,7 +179,7 @@ void Profile::write_heat(Nanoseconds end) {
   SqliteFile::Rows rows(file_, "heat", 8);
   for (auto& [device, heat] : heats_) {
     heat.finish(end);
-    std::uint32_t times = 0, addresses = 0;  // in use
+    std::uint32_t times = 0, addresses = 0;  // buckets in use
     for (std::uint32_t t = 0; t < heat.time_buckets(); ++t) {
       const std::int64_t start_ns = heat.bucket_time().value * t;
       const std::int64_t length = std::min(heat.bucket_time().value, end.value - start_ns);
@@ -188,7 +188,7 @@ void Profile::write_heat(Nanoseconds end) {
         if (cell.empty()) continue;
         times = t + 1;
         addresses = std::max(addresses, a + 1);
-        std::uint64_t resident = 0;  // on average over the bucket
+        std::uint64_t resident = 0;  // average over the bucket
         if (length > 0) {
           const auto ns = static_cast<std::uint64_t>(length);
           resident = cell.resident_page_ns / ns * kBasePageBytes + cell.resident_page_ns % ns * kBasePageBytes / ns;

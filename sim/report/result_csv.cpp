@@ -25,21 +25,41 @@ std::string policy_text(const RunRecord& record, policy::Slot slot) {
   return is_always_named(slot) ? "" : driver_choice(slot).name;
 }
 
-// "none", "1.25" or "roofline".
+// Formats "none", "1.25" or "roofline".
 std::string time_scale_text(const TimeScaleResult& scale) {
   if (scale.rule == TimeScaleRule::kFixed) return format_millionths(scale.factor_millionths);
   return time_scale_rule_name(scale.rule);
 }
 
-// How the run settled, the same in every row: empty where the trace marks no iterations.
-ResultRow settled_fields(const std::optional<SettledIterations>& settled) {
-  const auto number = [&](std::uint64_t value) { return settled->is_settled ? fmt::format("{}", value) : ""; };
-  return {{"is_settled", settled ? (settled->is_settled ? "1" : "0") : ""},
-          {"learning_iterations", settled ? number(settled->learning) : ""},
-          {"settled_period", settled ? number(settled->period) : ""}};
+std::string flag(const std::optional<bool>& value) { return !value ? "" : *value ? "1" : "0"; }
+
+// Fields that say how the run settled, the same in every row, and empty where the trace marks no iterations. The row of
+// the whole run also has the range of the quoted iterations and both slowdowns.
+ResultRow settled_fields(const RunRecord& record, const std::optional<SettledIterations>& settled, bool whole_run) {
+  const auto if_settled = [&](std::uint64_t value) {
+    return settled && settled->is_settled ? fmt::format("{}", value) : "";
+  };
+  const auto if_whole = [&](std::uint64_t value) { return whole_run ? fmt::format("{}", value) : ""; };
+  const auto if_quoted = [&](std::uint64_t value) { return settled ? if_whole(value) : ""; };
+  const auto ns = [](Nanoseconds time) { return static_cast<std::uint64_t>(time.value); };
+  const SettledIterations none;
+  const SettledIterations& s = settled ? *settled : none;
+  return {{"is_settled", flag(settled ? std::optional(s.is_settled) : std::nullopt)},
+          {"learning_iterations", if_settled(s.learning)},
+          {"settled_period", if_settled(s.period)},
+          {"settled_ns", if_whole(ns(settled ? s.duration : record.result.total))},
+          {"shortest_ns", if_quoted(ns(s.shortest))},
+          {"longest_ns", if_quoted(ns(s.longest))},
+          {"first_quoted", if_quoted(s.first_index)},
+          {"last_quoted", if_quoted(s.last_index)},
+          {"slowdown_thousandths", record.unlimited ? if_whole(slowdown_thousandths(record)) : ""},
+          {"slowdown_ideal_thousandths", if_whole(slowdown_ideal_thousandths(record))},
+          {"baseline_hypothetical", record.unlimited ? if_whole(record.unlimited->hypothetical) : ""},
+          {"uncertain_low_ns", record.uncertainty ? if_whole(record.uncertainty->low_ns) : ""},
+          {"uncertain_high_ns", record.uncertainty ? if_whole(record.uncertainty->high_ns) : ""}};
 }
 
-// One row about an iteration, of those to quote or not, or (`quoted` is nothing) about the whole run.
+// Returns a row for one iteration, quoted or not, or (if `quoted` is nothing) for the whole run.
 ResultRow row_of(const RunRecord& record, const IterationResult& part, const std::optional<bool>& quoted,
                  const std::optional<SettledIterations>& settled) {
   ResultRow row = {
@@ -64,16 +84,15 @@ ResultRow row_of(const RunRecord& record, const IterationResult& part, const std
       {"capacity_bytes", fmt::format("{}", record.result.capacity_bytes)},
       {"scope", quoted ? "iteration" : "total"},
       {"iteration", quoted ? fmt::format("{}", part.index) : ""},
-      {"settled", !quoted   ? ""
-                  : *quoted ? "1"
-                            : "0"},
+      {"quoted", flag(quoted)},
+      {"settled", flag(quoted ? std::optional(*quoted && settled->is_settled) : std::nullopt)},
       {"begin_ns", fmt::format("{}", part.begin.value)},
       {"end_ns", fmt::format("{}", part.end.value)},
       {"duration_ns", fmt::format("{}", (part.end - part.begin).value)},
       {"ideal_ns", fmt::format("{}", part.ideal.value)},
   };
   row.insert(row.end(), rest.begin(), rest.end());
-  for (auto& field : settled_fields(settled)) row.push_back(std::move(field));
+  for (auto& field : settled_fields(record, settled, !quoted)) row.push_back(std::move(field));
   for_each_counter(part.counters,
                    [&](const char* name, std::uint64_t value) { row.emplace_back(name, fmt::format("{}", value)); });
   return row;

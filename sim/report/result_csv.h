@@ -10,14 +10,14 @@
 
 namespace uvmsim::report {
 
-// One row as (column, value), the same columns in the same order for every run. Also the shape of a database table.
+// One row as (column, value), with the same columns in the same order for every run. It is also a row of the database.
 using ResultRow = std::vector<std::pair<std::string, std::string>>;
 
-// Iterations in order (column `scope` is "iteration"), then the whole run ("total").
+// The iterations in order (column `scope` is "iteration"), then the whole run ("total").
 std::vector<ResultRow> result_rows(const RunRecord& record);
 
 std::string result_csv_header();
-// The rows of one run, each ending in a newline.
+// Formats the rows of one run, each ending in a newline.
 std::string result_csv_rows(const RunRecord& record);
 
 }  // namespace uvmsim::report

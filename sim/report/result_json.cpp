@@ -32,7 +32,7 @@ Json trace_json(const RunRecord& record) {
   return out;
 }
 
-// How the capacity was chosen: by a factor, in bytes, or not at all (the GPU's own memory).
+// Describes the choice of the capacity: by a factor, in bytes, or the GPU's own memory.
 Json limit_json(const RunRecord& record) {
   const RunOptions& options = record.options;
   Json out = {{"by", "none"}, {"osf_thousandths", nullptr}, {"capacity_bytes", nullptr}, {"footprint_bytes", nullptr}};
@@ -65,18 +65,14 @@ Json counters_json(const Counters& counters) {
   return out;
 }
 
-Json iteration_json(const IterationResult& iteration, bool quoted) {
-  return {{"index", iteration.index},
-          {"settled", quoted},
-          {"begin_ns", iteration.begin.value},
-          {"end_ns", iteration.end.value},
-          {"duration_ns", (iteration.end - iteration.begin).value},
-          {"ideal_ns", iteration.ideal.value},
-          {"counters", counters_json(iteration.counters)}};
+Json iteration_json(const IterationResult& iteration, bool quoted, bool is_settled) {
+  return {{"index", iteration.index},          {"quoted", quoted},
+          {"settled", quoted && is_settled},   {"begin_ns", iteration.begin.value},
+          {"end_ns", iteration.end.value},     {"duration_ns", (iteration.end - iteration.begin).value},
+          {"ideal_ns", iteration.ideal.value}, {"counters", counters_json(iteration.counters)}};
 }
 
-Json settled_json(const RunResult& result) {
-  const auto settled = settled_iterations(result);
+Json settled_json(const std::optional<SettledIterations>& settled) {
   if (!settled) return nullptr;
   return {{"index", settled->last_index},
           {"first_index", settled->first_index},
@@ -113,11 +109,22 @@ Json unlimited_json(const RunRecord& record) {
   if (!record.unlimited) return nullptr;
   return {{"total_ns", record.unlimited->total.value},
           {"settled_ns", record.unlimited->settled.value},
-          {"evictions", record.unlimited->evictions},
-          {"slowdown_thousandths", slowdown_to_unlimited_thousandths(record)}};
+          {"is_settled", record.unlimited->is_settled},
+          {"capacity_bytes", record.unlimited->capacity_bytes},
+          {"hypothetical", record.unlimited->hypothetical}};
 }
 
-// What determines a run besides its policies.
+Json uncertainty_json(const Uncertainty& range) {
+  const bool compared = range.high_slowdown_thousandths != 0;
+  return {{"calibration", range.calibration},
+          {"varied", range.varied},
+          {"low_ns", range.low_ns},
+          {"high_ns", range.high_ns},
+          {"low_slowdown_thousandths", compared ? Json(range.low_slowdown_thousandths) : Json(nullptr)},
+          {"high_slowdown_thousandths", compared ? Json(range.high_slowdown_thousandths) : Json(nullptr)}};
+}
+
+// Lists the determinants of a run besides its policies.
 Json program_json(const RunRecord& record, const char* schema) {
   Json out;
   out["schema"] = schema;
@@ -137,8 +144,14 @@ void add_memory(Json& out, const RunRecord& record) {
   out["footprint_bytes"] = result.footprint_bytes;
   if (record.touched_footprint_bytes) out["touched_footprint_bytes"] = *record.touched_footprint_bytes;
   if (result.arena_reached_bytes != 0) out["arena_reached_bytes"] = result.arena_reached_bytes;
+  if (result.unmanaged_bytes != 0) out["unmanaged_bytes"] = result.unmanaged_bytes;
   out["capacity_bytes"] = result.capacity_bytes;
   out["osf_thousandths"] = effective_osf_thousandths(record);
+  if (result.unmanaged_bytes != 0) {
+    const OsfReadings osf = osf_readings(record);
+    out["osf_before_loading_thousandths"] = osf.before_loading_thousandths;
+    out["osf_managed_thousandths"] = osf.managed_thousandths;
+  }
 }
 
 Json bounds_of(const RunRecord& record) {
@@ -192,6 +205,13 @@ Json distance_json(const RunRecord& record) {
           {"excess_dtoh_bytes", distance.excess_dtoh_bytes}};
 }
 
+Json bounds_and_distance(const RunRecord& record) {
+  Json out = bounds_of(record);
+  out["best_known"] = best_known_json(record);
+  out["distance"] = distance_json(record);
+  return out;
+}
+
 std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace
@@ -203,6 +223,7 @@ std::string result_json(const RunRecord& record) {
   out["include_host_gaps"] = record.options.include_host_gaps;
   out["requested_iterations"] = record.options.iterations == 0 ? Json(nullptr) : Json(record.options.iterations);
   if (record.options.until_settled) out["until_settled"] = true;
+  if (!record.not_repeated.empty()) out["not_repeated"] = record.not_repeated;
   out["time_scale"] = time_scale_json(result.time_scale);
   out["policies"] = policies_json(record);
   out["plugins"] = Json::array();
@@ -211,23 +232,32 @@ std::string result_json(const RunRecord& record) {
   add_memory(out, record);
   out["total_ns"] = result.total.value;
   out["ideal_ns"] = result.ideal.value;
-  out["slowdown_thousandths"] = slowdown_thousandths(result);
+  out["slowdown_thousandths"] = record.unlimited ? Json(slowdown_thousandths(record)) : Json(nullptr);
+  out["slowdown_ideal_thousandths"] = slowdown_ideal_thousandths(record);
   out["unlimited"] = unlimited_json(record);
   out["counters"] = counters_json(result.counters);
   out["iterations"] = Json::array();
   const QuotedIterations quoted = quoted_iterations(result);
+  const auto settled = settled_iterations(result);
   for (std::size_t i = 0; i < result.iterations.size(); ++i) {
-    out["iterations"].push_back(iteration_json(result.iterations[i], quoted.contains(i)));
+    out["iterations"].push_back(iteration_json(result.iterations[i], quoted.contains(i), settled->is_settled));
   }
-  out["settled"] = settled_json(result);
-  if (record.bounds) {
-    out["bounds"] = bounds_of(record);
-    out["bounds"]["best_known"] = best_known_json(record);
-    out["bounds"]["distance"] = distance_json(record);
-  }
+  out["settled"] = settled_json(settled);
+  if (record.uncertainty) out["uncertainty"] = uncertainty_json(*record.uncertainty);
+  if (record.bounds) out["bounds"] = bounds_and_distance(record);
 
   out["system_sha256"] = record.provenance.system_sha256;
   out["system"] = Json::parse(record.system_json);
+  return line(out);
+}
+
+std::string result_json_with_bounds(const std::string& result, const RunRecord& bounded) {
+  const Json known = Json::parse(result);
+  Json out;
+  for (const auto& [key, value] : known.items()) {
+    if (key == "system_sha256") out["bounds"] = bounds_and_distance(bounded);
+    out[key] = key == "command" ? Json(bounded.provenance.command) : value;
+  }
   return line(out);
 }
 

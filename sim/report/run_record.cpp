@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 
+#include "sim/common/error.h"
 #include "sim/common/sha256.h"
 #include "sim/engine/settled.h"
 #include "sim/report/numbers.h"
@@ -32,7 +33,8 @@ QuotedIterations quoted(const RunResult& result, const std::optional<engine::Set
     return {settled->first, (end - settled->first) / settled->period * settled->period};
   }
   if (result.repeated == 0) return {all - std::min<std::size_t>(all, 1), std::min<std::size_t>(all, 1)};
-  return {result.first_repeated, result.repeated};
+  const std::size_t later = (result.repeated + 1) / 2;
+  return {result.first_repeated + result.repeated - later, later};
 }
 
 }  // namespace
@@ -78,14 +80,29 @@ std::string settled_text(const SettledIterations& settled, std::uint64_t iterati
                      settled.exact ? ", exactly" : "");
 }
 
-std::uint64_t effective_osf_thousandths(const RunRecord& record) {
+namespace {
+
+std::uint64_t divided_footprint(const RunRecord& record) {
   const std::uint64_t given = record.options.footprint_bytes;
-  const std::uint64_t measured = record.touched_footprint_bytes.value_or(record.result.footprint_bytes);
-  return ratio_thousandths(given != 0 ? given : measured, record.result.capacity_bytes);
+  return given != 0 ? given : record.touched_footprint_bytes.value_or(record.result.footprint_bytes);
+}
+
+}  // namespace
+
+std::uint64_t effective_osf_thousandths(const RunRecord& record) {
+  return ratio_thousandths(divided_footprint(record), record.result.capacity_bytes);
+}
+
+OsfReadings osf_readings(const RunRecord& record) {
+  const std::uint64_t capacity = record.result.capacity_bytes, unmanaged = record.result.unmanaged_bytes;
+  const bool beside = record.options.system.runtime.device_memory_beside;
+  const std::uint64_t footprint = divided_footprint(record);
+  return {ratio_thousandths(footprint, beside ? capacity + unmanaged : capacity),
+          ratio_thousandths(footprint, beside ? capacity : capacity - std::min(capacity, unmanaged))};
 }
 
 bool has_hypothetical_capacity(const RunRecord& record) {
-  if (record.options.system.gpus.empty()) return false;  // bounds of no run
+  if (record.options.system.gpus.empty()) return false;  // bounds without a run
   const config::GpuConfig& gpu = record.options.system.gpus.front();
   return record.result.capacity_bytes > gpu.memory_bytes - std::min(gpu.memory_bytes, gpu.reserved_bytes);
 }
@@ -95,15 +112,44 @@ std::uint64_t times_thousandths(Nanoseconds time, Nanoseconds other) {
   return ratio_thousandths(static_cast<std::uint64_t>(time.value), static_cast<std::uint64_t>(other.value));
 }
 
-std::uint64_t slowdown_thousandths(const RunResult& result) { return times_thousandths(result.total, result.ideal); }
-
-UnlimitedRun as_unlimited(const RunResult& result) {
-  const auto settled = settled_iterations(result);
-  return {result.total, settled ? settled->duration : Nanoseconds{}, result.counters.evictions};
+UnlimitedRun as_unlimited(const RunRecord& record) {
+  const auto settled = settled_iterations(record.result);
+  return {record.result.total, settled ? settled->duration : Nanoseconds{}, !settled || settled->is_settled,
+          record.result.capacity_bytes, has_hypothetical_capacity(record)};
 }
 
-std::uint64_t slowdown_to_unlimited_thousandths(const RunRecord& record) {
-  if (!record.unlimited) return 0;
+std::uint64_t quoted_ns(const RunResult& result) {
+  const auto settled = settled_iterations(result);
+  return static_cast<std::uint64_t>((settled ? settled->duration : result.total).value);
+}
+
+void widen(Uncertainty& uncertainty, const RunRecord& run) {
+  const auto extend = [](std::uint64_t value, std::uint64_t& low, std::uint64_t& high) {
+    low = high == 0 ? value : std::min(low, value);
+    high = std::max(high, value);
+  };
+  extend(quoted_ns(run.result), uncertainty.low_ns, uncertainty.high_ns);
+  if (!run.unlimited) return;
+  extend(slowdown_thousandths(run), uncertainty.low_slowdown_thousandths, uncertainty.high_slowdown_thousandths);
+}
+
+void require_touches(const RunRecord& record) {
+  if (!record.result.touches_nothing()) return;
+  throw_input_error(
+      "{}: no kernel of this trace touches managed memory: what they touch was not recorded (coverage none), so that "
+      "its times say nothing about memory; allowed: a trace with accesses",
+      record.trace.name);
+}
+
+std::uint64_t slowdown_ideal_thousandths(const RunRecord& record) {
+  if (record.result.touches_nothing()) return 0;
+  const auto settled = settled_iterations(record.result);
+  if (settled) return times_thousandths(settled->duration, settled->ideal);
+  return times_thousandths(record.result.total, record.result.ideal);
+}
+
+std::uint64_t slowdown_thousandths(const RunRecord& record) {
+  if (!record.unlimited || record.result.touches_nothing()) return 0;
   const auto settled = settled_iterations(record.result);
   if (settled) return times_thousandths(settled->duration, record.unlimited->settled);
   return times_thousandths(record.result.total, record.unlimited->total);

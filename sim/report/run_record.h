@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One finished run with everything that determined it: what every output format is made of.
+// One finished run with everything that determined it: the input of every output format.
 //
 // Formats are functions over this struct (result_json.h, result_csv.h); a new one needs nothing else.
 #pragma once
@@ -26,7 +26,7 @@ struct InputFile {
 // Reads the file once. Throws InputError "cannot read <path>: <reason>".
 InputFile describe_input(const std::string& path);
 
-// What would give the same result again, and made this one; empty for a run that no command line can name.
+// The origin of a result, from which it can be reproduced; empty for a run that no command line can name.
 struct Provenance {
   std::string command;  // one line of `uvmsim run`, files by their last names
   std::string model_version, system_sha256;
@@ -39,11 +39,14 @@ struct PolicyUsed {
   std::vector<std::pair<std::string, std::string>> parameters;  // all of them, with their defaults
 };
 
-// The same program and system under the driver's own policies, with the GPU's whole memory: what slowdowns divide by.
+// The baseline of slowdowns: the same program and system under the driver's own policies, with enough memory.
 struct UnlimitedRun {
   Nanoseconds total{};
-  Nanoseconds settled{};        // mean of the settled iterations; zero without iterations
-  std::uint64_t evictions = 0;  // not 0: even the whole GPU is too small for this program
+  Nanoseconds settled{};  // mean of the settled iterations; zero without iterations
+  bool is_settled = true;
+  std::uint64_t capacity_bytes = 0;
+  // The program does not fit into the whole GPU: the baseline had as much memory as it needed.
+  bool hypothetical = false;
 };
 
 // The fastest of several policies with the same program, system and memory.
@@ -58,6 +61,15 @@ struct RunBounds {
   std::optional<BestKnown> best_known;  // absent when no other policies ran
 };
 
+// The range of the result between the fastest and the slowest machine that the system may stand for
+// (config/calibration.h).
+struct Uncertainty {
+  std::string calibration;                                                    // "fitted to published runs"
+  std::string varied;                                                         // "driver costs x0.75 to x1.33, ..."
+  std::uint64_t low_ns = 0, high_ns = 0;                                      // of the quoted time
+  std::uint64_t low_slowdown_thousandths = 0, high_slowdown_thousandths = 0;  // 0: no baseline
+};
+
 struct RunRecord {
   InputFile trace;
   bool partial = false;  // the trace was cut off; only its whole part ran
@@ -68,17 +80,20 @@ struct RunRecord {
   std::vector<InputFile> plugins;
   RunOptions options;
   RunResult result;
-  std::optional<std::uint64_t> touched_footprint_bytes;  // what the factor divides; absent: the allocated footprint
-  std::optional<UnlimitedRun> unlimited;  // of the run itself where it is that one; absent when not asked for
-  std::optional<RunBounds> bounds;        // absent when not asked for
+  // If more iterations were wanted than recorded: the reason why they cannot run; otherwise empty.
+  std::string not_repeated;
+  std::optional<std::uint64_t> touched_footprint_bytes;  // the dividend of the factor; absent: the allocated footprint
+  std::optional<UnlimitedRun> unlimited;   // if the run is its own baseline: itself; absent when not asked for
+  std::optional<RunBounds> bounds;         // absent when not asked for
+  std::optional<Uncertainty> uncertainty;  // absent when not asked for
 };
 
-// The iterations to quote, as one: means, rounded half up, and the extremes. Of a run that has settled
-// (engine/settled.h) whole periods of those from which on they agree. Of one that has not, all passes of the repeated
-// iteration, or the last iteration where none was repeated: no steady figure, and every output says so.
+// The quoted iterations as one: means, rounded half up, and the extremes. For a settled run (engine/settled.h), whole
+// periods of the agreeing iterations. Otherwise the later half of the passes of the repeated iteration, or the last
+// iteration if none was repeated: this is no steady figure, and every output marks it and gives the extremes.
 struct SettledIterations {
   bool is_settled = false;
-  std::uint64_t learning = 0;  // iterations before the first settled one; of one that has not settled, all
+  std::uint64_t learning = 0;  // iterations before the first settled one; all, if the run has not settled
   std::uint64_t period = 0;    // 0: not settled
   bool exact = false;          // the state recurred
   std::uint64_t count = 0;
@@ -89,31 +104,49 @@ struct SettledIterations {
 };
 // Absent when the trace marks no iterations.
 std::optional<SettledIterations> settled_iterations(const RunResult& result);
-// Which of result.iterations these are: `count` from `first` on.
+// The quoted ones of result.iterations: `count` from `first` on.
 struct QuotedIterations {
   std::size_t first = 0, count = 0;
   bool contains(std::size_t number) const { return number >= first && number - first < count; }
 };
 QuotedIterations quoted_iterations(const RunResult& result);
 
-// "settled after 7 of 24 iterations, period 2" or "not settled after 4 iterations".
+// Formats "settled after 7 of 24 iterations, period 2" or "not settled after 4 iterations".
 std::string settled_text(const SettledIterations& settled, std::uint64_t iterations);
 
-// Footprint (the given one if there is one, else the touched one where that was asked for) / capacity, in thousandths.
+// Returns the footprint (the given one if there is one, else the touched one if that was asked for) over the capacity,
+// in thousandths.
 std::uint64_t effective_osf_thousandths(const RunRecord& record);
 
-// Whether the run had more memory than its GPU has (RunOptions::hypothetical_capacity).
+// The two readings of an oversubscription factor if a program holds device memory (engine/capacity.h): relative to the
+// free memory before it is loaded, and to the memory left for managed data. Footprints as above.
+struct OsfReadings {
+  std::uint64_t before_loading_thousandths = 0, managed_thousandths = 0;
+};
+OsfReadings osf_readings(const RunRecord& record);
+
+// Returns whether the run had more memory than its GPU has (RunOptions::hypothetical_capacity).
 bool has_hypothetical_capacity(const RunRecord& record);
 
-// How many times as long as another time, in thousandths; 0 when that is zero.
+// Returns the ratio of two times in thousandths; 0 when the other is zero.
 std::uint64_t times_thousandths(Nanoseconds time, Nanoseconds other);
 
-UnlimitedRun as_unlimited(const RunResult& result);
+UnlimitedRun as_unlimited(const RunRecord& record);
 
-// Total time over the time with everything resident.
-std::uint64_t slowdown_thousandths(const RunResult& result);
+// Returns the quoted time: of the settled iterations, or of the whole run if the trace marks none.
+std::uint64_t quoted_ns(const RunResult& result);
 
-// Settled iterations (or the whole run when there is none) over the same of the unlimited run; 0 when that is absent.
-std::uint64_t slowdown_to_unlimited_thousandths(const RunRecord& record);
+// Widens the range by another run of the same point, with its baseline (RunRecord::unlimited) if there is one.
+void widen(Uncertainty& uncertainty, const RunRecord& run);
+
+// The two slowdowns are of the settled iterations, or of the whole run if the trace marks none. This one is relative to
+// the driver's own policies with enough memory; 0 when that run is absent.
+std::uint64_t slowdown_thousandths(const RunRecord& record);
+// This one is relative to everything resident and no cost of managed memory.
+std::uint64_t slowdown_ideal_thousandths(const RunRecord& record);
+
+// For commands that answer about memory alone: throws InputError where no kernel of the program touches any that is
+// known, so that its times say nothing about it.
+void require_touches(const RunRecord& record);
 
 }  // namespace uvmsim::report

@@ -19,7 +19,7 @@ constexpr std::uint64_t kHostProcess = 1;
 constexpr std::uint64_t kFirstGpuProcess = 2;
 constexpr std::uint64_t kFirstProgramProcess = 100;
 
-// Track numbers within a process, in the order in which viewers show them.
+// Track numbers within a process, in the display order of viewers.
 enum HostTrack : std::uint64_t { kRanges = 1, kCpuFaults, kThrashing, kSsdReads, kSsdWrites };
 enum GpuTrack : std::uint64_t {
   kFaultBatches = 1,
@@ -32,7 +32,7 @@ enum GpuTrack : std::uint64_t {
   kFirstStream = 100
 };
 
-// Residency changes with every block served; a picture needs no more samples than this.
+// Residency changes with every served block; a picture needs no more samples than this.
 constexpr Nanoseconds kResidencyInterval = microseconds(10);
 constexpr Nanoseconds kBucket = microseconds(1000);
 
@@ -47,7 +47,7 @@ std::uint64_t process_of(std::int32_t device) {
 
 }  // namespace
 
-// One of several programs. GPUs are everybody's, the host is the program's.
+// The sink for one of several programs. GPUs are shared, the host process is the program's own.
 class Timeline::OfProgram final : public EventSink {
  public:
   OfProgram(Timeline& timeline, std::size_t program) : timeline_(timeline), program_(program) {}
@@ -130,7 +130,8 @@ void Timeline::on(const FaultBatchEvent& event) {
   add(gpu, event.end, {event.end, 1, 0, 0});
   if (!filter_.shows(event.start, event.end)) return;
   gpu.buckets[event.end.value / kBucket.value].raw_faults += event.raw_faults;
-  // The first fault of a batch may arrive while the batch before is served; slices of one track must not overlap.
+  // The first fault of a batch may arrive during the service of the previous batch; slices of one track must not
+  // overlap.
   Nanoseconds& drawn_until = fault_batches_end_[event.device];
   const Nanoseconds start = std::min(std::max(event.start, drawn_until), event.end);
   drawn_until = std::max(drawn_until, event.end);
@@ -163,7 +164,8 @@ void Timeline::on(const TransferEvent& event) {
 
 void Timeline::on(const StorageEvent& event) {
   if (!filter_.shows(event.start, event.end)) return;
-  // Requests overlap in the device's queue; slices of one track must not, so each begins where the one before ends.
+  // Requests overlap in the device's queue; slices of one track must not, so each begins at the end of the previous
+  // one.
   Nanoseconds& drawn_until = storage_end_[event.write ? 1 : 0];
   const Nanoseconds start = std::max(event.start, drawn_until);
   drawn_until = event.end;
@@ -203,7 +205,7 @@ void Timeline::on(const ResidencyEvent& event) {
   if (!filter_.shows(event.at, event.at)) return;
   const auto [sample, inserted] = residency_.try_emplace(event.device, event);
   if (inserted) return;
-  // The last value of every interval, at the time it was reached.
+  // The last value of every interval is written, at the time when it was reached.
   if (event.at.value / kResidencyInterval.value != sample->second.at.value / kResidencyInterval.value) {
     write_residency(sample->second);
   }
@@ -239,7 +241,7 @@ void Timeline::finish(const RunRecord* record) {
   file_.commit();
 }
 
-// A value holds until the next one: what is over ends in a zero.
+// A value holds until the next one, so the last value is followed by zero.
 void Timeline::write_buckets(std::int32_t device, const OfGpu& gpu) {
   const std::uint64_t process = process_of(device);
   const auto write = [&](std::int64_t number, const Bucket& bucket) {
@@ -275,7 +277,7 @@ void Timeline::name_process(std::uint64_t process) {
   write_names("process", fmt::format(R"("pid":{})", process), name, process);
 }
 
-// What a process or a track of it is called, and its place among the others.
+// Writes the name of a process or of one of its tracks, and its place in the order.
 void Timeline::write_names(std::string_view kind, const std::string& which, std::string_view name,
                            std::uint64_t place) {
   write_event(fmt::format(R"({{"ph":"M",{},"name":"{}_name","args":{{"name":{}}}}})", which, kind, json_text(name)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws a run for Perfetto (ui.perfetto.dev) or chrome://tracing: the Chrome trace event format, an object whose
-// `traceEvents` are the events and whose `otherData` says what made them. Compressed where the file's name ends in
+// `traceEvents` are the events and whose `otherData` describes the run. The file is compressed if its name ends in
 // ".gz".
 //
 // Events are written as they come; what stays in memory is a few numbers per fault batch and copy. One process per GPU
@@ -18,8 +18,7 @@
 //           CPU faults, thrashing
 //           SSD reads, SSD writes      one slice per request, from the end of the one before
 // Of several programs at once each has a host process of its own, and its kernels have tracks of their own on every
-// GPU, "program: stream s".
-// Times are simulated; `ts` and `dur` are microseconds with the nanoseconds as decimals.
+// GPU, "program: stream s". Times are simulated; `ts` and `dur` are microseconds with the nanoseconds as decimals.
 #pragma once
 
 #include <array>
@@ -48,7 +47,7 @@ class Timeline final : public EventSink {
 
   bool wants_accounts() const override { return filter_.wants_accounts(); }
 
-  // What one of several programs tells its events; the timeline owns it.
+  // Returns the sink for one of several programs; the timeline owns it.
   EventSink* of_program(std::string_view name);
 
   void on(const KernelEvent& event) override;
@@ -66,8 +65,8 @@ class Timeline final : public EventSink {
   void on(const WorkStartEvent& event) override { filter_.note(event); }
   void on(const WorkEndEvent& event) override { filter_.note(event); }
 
-  // Completes the file and puts it in place. No event after it. `record`: of the run, which the file names; null for
-  // several programs at once.
+  // Completes the file and renames it. No event may follow. `record` is the run, whose name goes into the file; null
+  // for several programs at once.
   void finish(const RunRecord* record);
 
  private:
@@ -76,12 +75,12 @@ class Timeline final : public EventSink {
     std::uint64_t process;
     std::uint64_t thread;
   };
-  // What happened on a GPU until a moment.
+  // The cumulative sums of a GPU at a moment.
   struct Sums {
     Nanoseconds at{};
     std::uint64_t batches = 0, htod_bytes = 0, dtoh_bytes = 0;
   };
-  // What happened on it within a millisecond.
+  // The sums of a GPU within a millisecond.
   struct Bucket {
     std::uint64_t htod_bytes = 0, dtoh_bytes = 0, raw_faults = 0, evictions = 0;
   };
@@ -110,7 +109,7 @@ class Timeline final : public EventSink {
   bool first_ = true;
   std::vector<std::unique_ptr<OfProgram>> programs_;
   std::vector<std::string> program_names_;
-  std::optional<std::size_t> program_;  // whose event it is, where there are several
+  std::optional<std::size_t> program_;  // the program of the current event, if there are several
   std::set<std::pair<std::uint64_t, std::uint64_t>> named_threads_;
   std::set<std::uint64_t> named_processes_;
   std::map<std::int32_t, Nanoseconds> fault_batches_end_;  // per device, of the last slice drawn

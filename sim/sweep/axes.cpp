@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// No value twice, as that is a slip of the pen.
+// Reads a value or a list of values. A repeated value is refused as a probable mistake.
 template <class Read>
 void for_each_value(const JsonValue& value, Read&& read) {
   std::set<std::reference_wrapper<const Json>, std::less<Json>> known;
@@ -40,7 +40,7 @@ void read_list(const JsonValue& value, std::vector<Value>& out, Read&& read) {
   for_each_value(value, [&](const JsonValue& item) { out.push_back(read(item)); });
 }
 
-// The list of an axis: `kRead` gives what each value stands for, or adds it.
+// Reads the list of an axis: `kRead` returns the element for each value, or appends elements itself.
 template <auto kMember, auto kRead>
 void read_axis(const JsonValue& value, Axes& axes) {
   auto& list = axes.*kMember;
@@ -54,26 +54,26 @@ void read_axis(const JsonValue& value, Axes& axes) {
   });
 }
 
-// A key that is true or false for all points.
+// Reads a key that is true or false for all points.
 template <bool Axes::*kMember>
 void read_switch(const JsonValue& value, Axes& axes) {
   axes.*kMember = value.boolean();
 }
 
-// The digits as the file has them, for the readers of option values; a text as it is.
+// Returns a number's digits as in the file, for the parsers of option values; a text is returned unchanged.
 std::string number_text(const JsonValue& value, std::string_view allowed) {
   if (value.json().is_string()) return value.text();
   if (!value.json().is_number()) value.refuse(allowed);
   return value.json().dump();
 }
 
-// Before they are made.
+// Refuses too many combinations before they are built.
 void check_combinations(std::uint64_t count, const JsonValue& value) {
   constexpr std::uint64_t kMost = 100'000;
   if (count > kMost) value.fail("{} combinations; allowed: at most {}", count, kMost);
 }
 
-// Every choice made so far, with every value that `key` may have; `add(choice, value)` changes one.
+// Combines every choice made so far with every value of `key`; `add(choice, value)` changes one choice.
 template <class Choice, class Add>
 void cross(std::vector<Choice>& choices, const std::vector<std::string>& values, const JsonValue& place, Add&& add) {
   check_combinations(choices.size() * values.size(), place);
@@ -101,7 +101,7 @@ std::vector<std::string> matches(const std::string& pattern) {
   return paths;
 }
 
-// Files, each once, in the order of the file.
+// Adds the files that a path or pattern matches, each once, in the order of the file.
 void add_files(const JsonValue& item, const char* what, std::vector<std::string>& files) {
   const std::string text = item.filled_text(fmt::format("the path of a {}, or a pattern", what));
   const std::string path = absolute(text, item);
@@ -133,7 +133,7 @@ std::string setting_text(const JsonValue& value) {
   return value.filled_text(R"(a whole number, a text with a unit such as "6 us", or true or false)");
 }
 
-// {"key": value or list, ...}: every combination.
+// Reads {"key": value or list, ...} and adds every combination.
 void add_settings(const JsonValue& object, std::vector<std::vector<std::string>>& out) {
   if (!object.json().is_object()) object.refuse(R"(an object such as {"costs.batch_ns": [6000, 7000]})");
   std::vector<std::vector<std::string>> combinations{{}};
@@ -170,7 +170,7 @@ std::string parameter_text(const JsonValue& value) {
   return value.filled_text("a number, a text, or true or false");
 }
 
-// "tree:threshold=51", or {"name": "tree", "parameters": {"threshold": [51, 75]}}: every combination.
+// Reads "tree:threshold=51", or {"name": "tree", "parameters": {"threshold": [51, 75]}} with every combination.
 void add_policies(const JsonValue& value, std::vector<PolicyChoice>& out) {
   if (value.json().is_string()) {
     out.push_back(parse_policy(value.where(), value.text()));
@@ -198,14 +198,18 @@ std::string read_layout(const JsonValue& value) { return value.filled_text("the 
 bool read_boolean(const JsonValue& value) { return value.boolean(); }
 
 std::uint64_t read_seed(const JsonValue& value) {
-  constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();  // what a database column holds
+  // The largest value of a database column.
+  constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
   return value.integer(0, kLargest);
 }
 
-std::uint64_t read_iterations(const JsonValue& value) {
-  if (value.json() == "recorded") return 0;
-  if (!value.json().is_number_unsigned()) value.refuse(R"("recorded", or a number of iterations such as 10)");
-  return parse_iterations(value.where(), value.json().dump());
+Iterations read_iterations(const JsonValue& value) {
+  if (value.json() == "settled") return {};
+  if (value.json() == "recorded") return {0, true};
+  if (!value.json().is_number_unsigned()) {
+    value.refuse(R"("settled", "recorded", or a number of iterations such as 10)");
+  }
+  return {parse_iteration_count(value.where(), value.json().dump()), false};
 }
 
 std::uint64_t read_time_scale(const JsonValue& value) {
@@ -243,7 +247,7 @@ Json policies_schema() {
   return one_or_list(any_of({typed("string"), object}));
 }
 Json seeds_schema() { return one_or_list(whole(0)); }
-Json iterations_schema() { return one_or_list(any_of({constant("recorded"), whole(1)})); }
+Json iterations_schema() { return one_or_list(any_of({constant("settled"), constant("recorded"), whole(1)})); }
 Json time_scales_schema() {
   return one_or_list(any_of({constant("auto"), {{"type", "number"}, {"exclusiveMinimum", 0}}, typed("string")}));
 }
@@ -306,9 +310,12 @@ const std::vector<AxisKey>& axis_keys() {
          read_axis<&Axes::plugins, read_plugin>, texts_schema},
         {"seeds", kBoth, "seeds of policies that draw random numbers; default 1", read_axis<&Axes::seeds, read_seed>,
          seeds_schema},
-        {"iterations", kPrograms, "how many marked iterations to run; default \"recorded\"",
+        {"iterations", kPrograms,
+         "how many marked iterations to run: \"settled\" (default), until the run has settled, at most 64; "
+         "\"recorded\"; or a number",
          read_axis<&Axes::iterations, read_iterations>, iterations_schema},
-        {"until_settled", kPrograms, "end a run when it has settled: iterations are the most that run; default false",
+        {"until_settled", kPrograms,
+         "a number of iterations is the most that run: fewer, if the run has settled before; default false",
          read_switch<&Axes::until_settled>, boolean_schema},
         {"time_scale", kPrograms, "factors of kernel durations; default \"auto\"",
          read_axis<&Axes::time_scales, read_time_scale>, time_scales_schema},
@@ -326,7 +333,9 @@ const std::vector<AxisKey>& axis_keys() {
          [] {
            return any_of({constant("allocated"), constant("touched")});
          }},
-        {"hypothetical_capacity", kPrograms, "allow a limit of more memory than the GPU has; default false",
+        {"hypothetical_capacity", kPrograms,
+         "allow a limit of more memory than the GPU has, and without a limit as much as the program needs; default "
+         "false",
          read_switch<&Axes::hypothetical_capacity>, boolean_schema},
         {"bounds", kPrograms, "also the lower bounds, and how far every run is from the best one; default false",
          read_switch<&Axes::bounds>, boolean_schema},
@@ -368,7 +377,14 @@ void append_points(const Axes& axes, const JsonValue& object, std::vector<Point>
   over(axes.systems, &Point::system);
   over(axes.settings, &Point::settings);
   over(axes.layouts, &Point::layout);
-  over(axes.iterations, &Point::iterations);
+  Changes<Point>& by_iterations = all.emplace_back();
+  for (const Iterations& iterations : axes.iterations) {
+    by_iterations.push_back([iterations, until_settled = axes.until_settled](Point& point) {
+      point.iterations = iterations.number;
+      point.as_recorded = iterations.as_recorded;
+      point.until_settled = until_settled && (iterations.number != 0 || iterations.as_recorded);
+    });
+  }
   over(axes.time_scales, &Point::time_scale_millionths);
   over(axes.host_gaps, &Point::include_host_gaps);
   for (const policy::Slot slot : kPolicySlots) over(policies_of(axes, slot), choice_of(slot));
@@ -379,9 +395,9 @@ void append_points(const Axes& axes, const JsonValue& object, std::vector<Point>
     by_limit.push_back([limit, touched = axes.touched_footprint](Point& point) {
       point.osf_thousandths = limit.osf_thousandths;
       point.capacity_bytes = limit.capacity_bytes;
-      // Only a factor divides it: without one the points are the same, and collapse.
+      // Only a factor divides the footprint: without one the points are the same, and collapse.
       if (limit.osf_thousandths == 0) point.footprint_bytes = 0;
-      // Without a limit it divides nothing either.
+      // Without a limit nothing divides the touched footprint either.
       point.touched_footprint = touched && (limit.osf_thousandths != 0 || limit.capacity_bytes != 0);
     });
   }
@@ -390,12 +406,11 @@ void append_points(const Axes& axes, const JsonValue& object, std::vector<Point>
   Point start;
   start.partial = axes.partial;
   start.bounds = axes.bounds;
-  start.until_settled = axes.until_settled;
   start.hypothetical_capacity = axes.hypothetical_capacity;
   start.plugins = axes.plugins;
   start.recorded_on = axes.recorded_on;
   for_each_combination(all, start, [&](Point point) {
-    check_until_settled(point, object.where("until_settled"));
+    check_iterations(point, object.where("iterations"));
     check_footprint(point, object.where("footprint"));
     points.push_back(std::move(point));
   });

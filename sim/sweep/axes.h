@@ -15,10 +15,16 @@
 
 namespace uvmsim::sweep {
 
-// How much memory: at most one is not 0; both 0: no limit.
+// The memory limit. At most one member is not 0; if both are 0 there is no limit.
 struct Limit {
   std::uint64_t osf_thousandths = 0;
   std::uint64_t capacity_bytes = 0;
+};
+
+// The number of marked iterations, as in Point.
+struct Iterations {
+  std::uint64_t number = 0;
+  bool as_recorded = false;
 };
 
 // The values of one grid; every combination of them is a point.
@@ -27,12 +33,13 @@ struct Axes {
   std::vector<std::vector<std::string>> settings{{}};  // alternatives
   std::vector<Limit> osf, capacities;                  // both empty: no limit
   std::vector<std::uint64_t> footprints{0};
-  std::map<policy::Slot, std::vector<PolicyChoice>> policies;  // a slot that is not here: the driver's
-  std::vector<std::string> plugins;                            // all of them in every point
-  std::vector<std::uint64_t> seeds{1}, iterations{0}, time_scales{0};
+  std::map<policy::Slot, std::vector<PolicyChoice>> policies;  // a slot without an entry has the driver's policy
+  std::vector<std::string> plugins;                            // every point has all of them
+  std::vector<std::uint64_t> seeds{1}, time_scales{0};
+  std::vector<Iterations> iterations{{}};
   std::vector<bool> host_gaps{true};
   std::string recorded_on;
-  // Of grids of scenarios; what is empty there, here or above, is as the scenario says.
+  // The keys below are for grids of scenarios. A key that is empty, here or above, keeps the scenario's own value.
   std::vector<std::string> scenarios;
   std::vector<Limit> shared_osf, shared_capacities;
   std::vector<PolicyChoice> schedules;
@@ -41,11 +48,12 @@ struct Axes {
   bool partial = false, bounds = false, until_settled = false, touched_footprint = false, hypothetical_capacity = false;
 };
 
-// One axis of a grid as changes of what is being made: each combination has one of them.
+// One axis of a grid: alternative changes of the target, one of which each combination applies.
 template <class Target>
 using Changes = std::vector<std::function<void(Target&)>>;
 
-// Calls f(target) with every combination of changes of `start`, in order; the last axis varies fastest. None is empty.
+// Applies every combination of changes to `start` and calls f with each result, in order; the last axis varies fastest.
+// No axis may be empty.
 template <class Target, class F>
 void for_each_combination(const std::vector<Changes<Target>>& axes, const Target& start, F&& f) {
   std::vector<std::size_t> place(axes.size());
@@ -61,7 +69,7 @@ void for_each_combination(const std::vector<Changes<Target>>& axes, const Target
   }
 }
 
-// Throws InputError when `there` points and so many more, the product of `sizes`, are more than kLargestSweep.
+// Throws InputError when `there` points plus the product of `sizes` exceed kLargestSweep.
 void check_count(std::uint64_t there, const std::vector<std::size_t>& sizes, const JsonValue& object);
 
 // The sizes of all axes.
@@ -72,7 +80,7 @@ std::vector<std::size_t> sizes_of(const std::vector<Changes<Target>>& axes) {
   return sizes;
 }
 
-// What kind of grids a key is for: programs alone, scenarios, or both.
+// The kind of grid in which a key is allowed.
 enum class AxisOf { kPrograms, kScenarios, kBoth };
 
 struct AxisKey {
@@ -83,11 +91,11 @@ struct AxisKey {
   nlohmann::ordered_json (*schema)();
 };
 
-// In the order in which they are documented.
+// Returns the keys in the order in which they are documented.
 const std::vector<AxisKey>& axis_keys();
 
-// Every combination, in order; the limit varies fastest. `object` is what the axes were read from, for messages. Throws
-// InputError when there are more than kLargestSweep.
+// Appends every combination, in order; the limit varies fastest. Messages point to `object`, which the axes were read
+// from. Throws InputError when there are more than kLargestSweep.
 void append_points(const Axes& axes, const JsonValue& object, std::vector<Point>& points);
 
 }  // namespace uvmsim::sweep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a sweep's tables: columns by name, each with what gets its value from the source of a row.
+// Rows of a sweep's tables. A column has a name and a getter that takes its value from the source of a row.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ struct Column {
   bool is_text = false;
 };
 
-// Numbers, texts, true and false; null is absent. What is larger than a database's integers is a text.
+// Converts numbers, texts, true and false; null is absent. A number beyond a database's integers becomes a text.
 Cell cell(const nlohmann::ordered_json& value);
 Cell cell(std::uint64_t value);
 
-// What a result says of a slot; what it leaves out is the driver's.
+// Returns the policy that a result names for a slot, or the driver's if the result leaves it out.
 nlohmann::ordered_json policy_of(const nlohmann::ordered_json& result, policy::Slot slot);
-// "threshold=51,min_faults=1", in the order of the policy or layout, as `uvmsim run --csv`.
+// Formats parameters in the order of the policy or layout, as `uvmsim run --csv`: "threshold=51,min_faults=1".
 std::string parameters_text(const nlohmann::ordered_json& parameters);
-// "tree:threshold=51,min_faults=1"
+// Formats a policy with its parameters: "tree:threshold=51,min_faults=1".
 std::string chosen_text(const nlohmann::ordered_json& policy);
 
 template <class Source>
@@ -46,7 +46,7 @@ struct NamedGetter {
 template <class Source>
 using ColumnsOf = std::vector<NamedGetter<Source>>;
 
-// Convertible to a column of any source.
+// A column that converts to a column of any source.
 template <class Get>
 struct Named {
   std::string name;
@@ -67,11 +67,11 @@ Named<Get> text(std::string name, Get get) {
   return {std::move(name), true, std::move(get)};
 }
 
-// Numbers that are called as in the result: `get_of(name)` gets one.
+// Adds columns of numbers that are named as in the result; `get_of(name)` returns the getter of one.
 template <class Source, class GetOf>
 void add_numbers(ColumnsOf<Source>& columns, std::initializer_list<const char*> names, const GetOf& get_of) {
   for (const char* name : names) {
-    // Before the column: g++ 12 would warn of one that is destroyed half made if this throws.
+    // g++ 12 warns of a column destroyed half made if get_of() throws inside the expression below.
     GetterOf<Source> get = get_of(name);
     columns.push_back({{name, false}, std::move(get)});
   }
@@ -91,7 +91,7 @@ Row row_of(const ColumnsOf<Source>& columns, const Source& source) {
   return row;
 }
 
-// Counters of the object that `scope` finds in a source.
+// Adds every counter of the object that `scope` finds in a source.
 template <class Source, class Scope>
 void add_counters(ColumnsOf<Source>& columns, const Scope& scope) {
   constexpr Counters kNames;  // only its names matter

@@ -47,8 +47,8 @@ std::string csv_line(const Row& row) {
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
-// Makes a table of the database, to be filled row by row. `key` stands after the columns, as "PRIMARY KEY (id)"; may be
-// empty.
+// Creates a table of the database and returns a writer for its rows. `key` follows the columns, as "PRIMARY KEY (id)";
+// it may be empty.
 SqliteFile::Rows make_table(SqliteFile& file, const std::string& name, const std::vector<Column>& columns,
                             const std::string& key) {
   std::vector<std::string> lines;
@@ -82,7 +82,7 @@ struct Tables {
   SqliteFile::Rows systems = make_table(file, "systems", kSystemColumns, "PRIMARY KEY (sha256)");
 };
 
-// Of a sweep of scenarios, beside the tables above.
+// The additional tables of a sweep of scenarios.
 struct ScenarioTables {
   SqliteFile& file;
   SqliteFile::Rows scenarios = make_table(file, "scenarios", scenario_columns(), "PRIMARY KEY (position), UNIQUE (id)");
@@ -142,7 +142,7 @@ class Collector {
     for (const Column& column : is_of_scenarios() ? scenario_csv_columns() : csv_columns()) {
       names.push_back(column.name);
     }
-    // A partial one has a column more, which says so in every row.
+    // A partial sweep has an additional column that marks every row.
     csv.write(fmt::format("{}{}\n", fmt::join(names, ","), status_.complete() ? "" : ",partial_sweep"));
   }
 
@@ -176,10 +176,10 @@ class Collector {
     }
   }
 
-  // A plan holds scenarios or programs alone.
+  // A plan holds either scenarios or programs.
   bool is_of_scenarios() const { return !plan_.points.empty() && plan_.points.front().scenario.has_value(); }
 
-  // Nothing when it is not finished.
+  // Returns nothing when the point is not finished.
   std::optional<Json> result_of(const std::string& id) const {
     const auto text = files_.result(id);
     if (!text) return std::nullopt;
@@ -195,12 +195,15 @@ class Collector {
   }
 
   std::optional<Unlimited> unlimited_of(const PlannedPoint& planned) {
-    const std::string id = baseline_id(planned.determinants);
+    std::string id = baseline_id(planned.determinants, true);
+    if (!planned_by_id_.contains(id)) id = baseline_id(planned.determinants);
     const auto known = unlimited_.find(id);
     if (known != unlimited_.end()) return known->second;
     std::optional<Unlimited> unlimited;
     if (planned_by_id_.count(id) != 0) {
-      if (const auto result = result_of(id)) unlimited = Unlimited{id, settled_ns(*result)};
+      if (const auto result = result_of(id)) {
+        unlimited = Unlimited{id, settled_ns(*result), result->at("limit").contains("hypothetical")};
+      }
     }
     return unlimited_.emplace(id, unlimited).first->second;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a sweep is, and one database and one CSV file of all finished points.
+// The state of a sweep, and one database and one CSV file of all its finished points.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ struct SweepStatus {
   bool complete() const { return finished == planned; }
 };
 
-// Reads every point's file, whole.
+// Reads every point's file as a whole.
 SweepStatus sweep_status(const Plan& plan, const std::string& folder);
 
 struct Collected {
   SweepStatus status;
-  bool written = false;  // not for a partial sweep, unless allowed
+  bool written = false;  // a partial sweep is written only if allowed
   std::string database, csv;
 };
 
-// Writes DIR/results.sqlite and DIR/results.csv from the finished points, in plan order: the same points give the same
-// bytes, whoever computed them. A sweep that is not complete is refused, or with `allow_partial` written to
-// DIR/results.partial.sqlite and DIR/results.partial.csv, which are removed when it is. Throws
-// InputError when a file cannot be written or a result is none.
+// Writes DIR/results.sqlite and DIR/results.csv from the finished points, in plan order. The same points give the same
+// bytes, whichever process computed them. An incomplete sweep is refused; with `allow_partial` it is written to
+// DIR/results.partial.sqlite and DIR/results.partial.csv, which a complete sweep removes. Throws InputError when a file
+// cannot be written or is not a result.
 Collected collect(const Plan& plan, const std::string& folder, bool allow_partial);
 
 }  // namespace uvmsim::sweep

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/plan.h"
 
+#include <fcntl.h>
+
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +20,7 @@
 #include "sim/formats/json.h"
 #include "sim/sweep/model_version.h"
 #include "sim/sweep/resolve.h"
+#include "sim/sweep/run_point.h"
 #include "sim/sweep/spec.h"
 
 namespace uvmsim::sweep {
@@ -24,10 +28,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using nlohmann::ordered_json;  // keeps a sweep file as its user wrote it
+using nlohmann::ordered_json;  // keeps the order of a sweep file's keys
 
 constexpr const char* kHeaderFile = "sweep.json";
 constexpr const char* kPointsFile = "points.jsonl";
+constexpr std::int64_t kPlanningByte = (std::int64_t{1} << 60) + 1;  // of the lock file, after the plan's byte
 
 std::string path_of(const std::string& folder, const char* name) { return (fs::path(folder) / name).string(); }
 
@@ -54,7 +59,7 @@ std::string text_at(const Json& object, const char* key, const std::string& wher
   return found->template get<std::string>();
 }
 
-// Of this version or another one.
+// Returns whether this is a plan's header, of this version or another.
 bool is_plan(const std::string& header) {
   const ordered_json object = parse_or_discard<ordered_json>(header);
   const std::string name(kSweepSchema);
@@ -100,6 +105,7 @@ Plan make_plan(const Spec& spec, const std::string& name) {
   plan.spec = spec.json;
   plan.uvmsim_version = version();
   plan.model_version = model_version();
+  plan.policies_version = policies_version();
   Resolver resolver;
   std::unordered_set<std::string> known;
   const auto add = [&](PlannedPoint planned) {
@@ -118,7 +124,7 @@ Plan make_plan(const Spec& spec, const std::string& name) {
       add({scenario::common_point(resolved.point), std::move(resolved.determinants), std::move(resolved.id), true,
            std::move(resolved.point)});
     }
-    add_all(spec.baselines, false);
+    for (const Point& baseline : spec.baselines) add_all({fitting_baseline(baseline, resolver)}, false);
   } catch (const InputError& error) {
     throw_input_error("{}: {}", name, error.what());
   }
@@ -130,10 +136,13 @@ PlanLock write_plan(const Plan& plan, const std::string& folder) {
   const fs::path points = fs::path(folder) / "points";
   fs::create_directories(points, error);
   if (error) throw_input_error("cannot make the folder {}: {}", folder, error.message());
+  // Held until the plan is written or found, so that another process that plans the same waits and then finds it.
+  const LockFile planning(folder);
+  planning.lock(kPlanningByte, F_WRLCK, true);
   PlanLock lock(folder);
   std::string lines;
   for (const PlannedPoint& planned : plan.points) {
-    // By hand: the determinants are text whose bytes are hashed.
+    // Formatted without the JSON library, because the bytes of the determinants are hashed as they are.
     lines += std::string(R"({"asked":)") + (planned.asked ? "true" : "false") + R"(,"determinants":)" +
              planned.determinants + R"(,"id":")" + planned.id +
              (planned.scenario ? R"(","scenario":)" : R"(","point":)") +
@@ -144,6 +153,7 @@ PlanLock write_plan(const Plan& plan, const std::string& folder) {
   const ordered_json header = {{"schema", kSweepSchema},
                                {"uvmsim_version", plan.uvmsim_version},
                                {"model_version", plan.model_version},
+                               {"policies_version", plan.policies_version},
                                {"points", plan.points.size()},
                                {"points_sha256", sha256(lines)},
                                {"spec", ordered_json::parse(plan.spec)}};
@@ -163,7 +173,7 @@ PlanLock write_plan(const Plan& plan, const std::string& folder) {
     for (const char* name : kWholeResults) fs::remove(path_of(folder, name), ignored);
     for (const char* name : kPartialResults) fs::remove(path_of(folder, name), ignored);
   }
-  // The header last: until it is there, the two files do not fit, and half a plan is not taken for one.
+  // The header is written last: until then the two files do not match, and half a plan is not mistaken for one.
   points_file.write(lines);
   points_file.commit();
   header_file.write(header.dump() + "\n");
@@ -186,6 +196,7 @@ Plan read_plan(const std::string& folder) {
   Plan plan;
   plan.uvmsim_version = text_at(header, "uvmsim_version", header_path);
   plan.model_version = text_at(header, "model_version", header_path);
+  plan.policies_version = text_at(header, "policies_version", header_path);
   plan.spec = header.value("spec", ordered_json()).dump();
   const std::string lines = read_text(points_path);
   if (sha256(lines) != text_at(header, "points_sha256", header_path)) {
@@ -210,7 +221,11 @@ void refuse_scenarios(const Plan& plan, const std::string& folder) {
 }
 
 void check_versions(const Plan& plan, const std::string& folder) {
-  if (plan.model_version == model_version() && plan.uvmsim_version == version()) return;
+  const bool same_policies = plan.policies_version == policies_version();
+  if (plan.model_version == model_version() && plan.uvmsim_version == version() && same_policies) return;
+  if (plan.model_version == model_version() && plan.uvmsim_version == version()) {
+    throw_input_error("{}: was planned when a built-in policy was another one; plan the sweep again", folder);
+  }
   throw_input_error("{}: was planned by uvmsim {} with model {}, this is uvmsim {} with model {}; plan the sweep again",
                     folder, plan.uvmsim_version, plan.model_version.substr(0, 12), version(),
                     std::string_view(model_version()).substr(0, 12));

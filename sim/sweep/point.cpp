@@ -23,10 +23,10 @@ json policy_json(const PolicyChoice& policy) {
   return {{"name", policy.name}, {"parameters", std::move(parameters)}};
 }
 
-// How a member looks in JSON that has its default.
+// The output of to_json() for a member that has its default.
 enum class Default { kWritten, kNull, kLeftOut };
 
-// Every member but the policies: its name, its value, and how the default is written.
+// Visits every member but the policies: its name, its value, and how its default is written.
 template <class PointT, class Visitor>
 void for_each_member(PointT& point, Visitor&& visit) {
   visit("trace", point.trace, Default::kWritten);
@@ -45,6 +45,7 @@ void for_each_member(PointT& point, Visitor&& visit) {
   visit("recorded_on", point.recorded_on, Default::kWritten);
   visit("touched_footprint", point.touched_footprint, Default::kLeftOut);
   visit("hypothetical_capacity", point.hypothetical_capacity, Default::kLeftOut);
+  visit("as_recorded", point.as_recorded, Default::kLeftOut);
   visit("until_settled", point.until_settled, Default::kLeftOut);
   visit("replay_all", point.replay_all, Default::kLeftOut);
   visit("bounds", point.bounds, Default::kLeftOut);
@@ -78,7 +79,7 @@ Point baseline_of(const Point& point) {
 std::string limit_text(const Point& point) {
   if (point.capacity_bytes != 0) return "capacity " + report::format_bytes(point.capacity_bytes);
   if (point.osf_thousandths != 0) return "OSF " + report::format_factor(point.osf_thousandths);
-  return "no limit";
+  return point.hypothetical_capacity ? "room for all" : "no limit";
 }
 
 std::string policy_text(const PolicyChoice& policy) { return policy::with_parameters(policy.name, policy.parameters); }
@@ -132,6 +133,7 @@ std::string command_text(const Point& point) {
   for (const std::string& plugin : point.plugins) add("plugin", last_name(policy::plugin_name(plugin).path));
   if (point.seed != usual.seed) add("seed", fmt::format("{}", point.seed));
   if (point.iterations != 0) add("iterations", fmt::format("{}", point.iterations));
+  if (point.as_recorded) add("iterations", "recorded");
   if (point.until_settled) text += " --until-settled";
   if (point.time_scale_millionths != 0) add("time-scale", report::format_millionths(point.time_scale_millionths));
   if (!point.recorded_on.empty()) add("recorded-on", last_name(point.recorded_on));
@@ -148,19 +150,15 @@ void check_footprint(const Point& point, const std::string& where) {
                     where);
 }
 
-void check_until_settled(const Point& point, const std::string& where) {
-  if (!point.until_settled) return;
-  if (point.iterations == 0) {
-    throw_input_error("{}: without a number of iterations, the most that may run, such as 32; allowed: both", where);
-  }
-  if (point.bounds) {
-    throw_input_error("{}: bounds are about the whole run, whose length this leaves open; allowed: one of them", where);
-  }
+void check_iterations(const Point& point, const std::string& where) {
+  if (!point.as_recorded || (point.iterations == 0 && !point.until_settled)) return;
+  throw_input_error("{}: as many iterations as were recorded, beside {}; allowed: one of them", where,
+                    point.until_settled ? "until settled" : "a number of them");
 }
 
 namespace {
 
-// Files of points are JSON, which has no other names. A folder's files may have any.
+// Points are saved as JSON, which holds only UTF-8; names of files may hold any bytes.
 void check_utf8(const std::string& name) {
   try {
     static_cast<void>(json(name).dump());
@@ -201,7 +199,7 @@ Point point_from_json(const JsonValue& object) {
   if (point.system.empty()) {
     throw_input_error("{}: is missing; allowed: the name or the file of a system", object.where("system"));
   }
-  check_until_settled(point, object.where());
+  check_iterations(point, object.where());
   check_footprint(point, object.where());
   if (point.osf_thousandths != 0 && point.capacity_bytes != 0) {
     object.fail("/osf_thousandths and /capacity_bytes both set the capacity; allowed: one of them");

@@ -24,7 +24,7 @@ bool is_id(std::string_view text) {
   return text.size() == kHashDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Nothing when there is no such file, or something else of that name.
+// Returns nothing when there is no such file, or no regular file of that name.
 std::optional<std::string> read_if_there(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
@@ -43,7 +43,7 @@ std::string PointFiles::error_path(const std::string& id) const { return (folder
 std::optional<std::string> PointFiles::result(const std::string& id) const {
   const auto text = read_if_there(result_path(id));
   if (!text) return std::nullopt;
-  // Compared byte by byte: nothing of a file that is not ours gets as far as a JSON parser.
+  // Compared byte by byte, so that a foreign file does not reach the JSON parser.
   const std::string before = fmt::format(R"({{"id":"{}","sha256":")", id);
   constexpr std::string_view kBetween = R"(","result":)", kAfter = "}\n";
   const std::size_t begin = before.size() + kHashDigits + kBetween.size();
@@ -51,7 +51,7 @@ std::optional<std::string> PointFiles::result(const std::string& id) const {
       text->compare(before.size() + kHashDigits, kBetween.size(), kBetween) != 0) {
     return std::nullopt;
   }
-  if (nested_too_deep(*text)) return std::nullopt;  // readers parse it
+  if (nested_too_deep(*text)) return std::nullopt;  // callers parse it
   std::string result = text->substr(begin, text->size() - begin - kAfter.size());
   if (text->compare(before.size(), kHashDigits, sha256(result)) != 0) return std::nullopt;
   return result;

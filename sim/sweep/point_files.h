@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of points that ran: one file each, there whole or not at all.
+// The files of points that ran: one file per point, which is either complete or absent.
 //
 //   ID.json        {"id":"ID","sha256":"...","result":{...}}: finished; the SHA-256 is that of the result's bytes
 //   ID.error.json  {"error":"...","id":"ID","point":"..."}: failed
@@ -16,22 +16,23 @@ namespace uvmsim::sweep {
 
 class PointFiles {
  public:
-  // Of the sweep in `folder`.
+  // Opens the files of the sweep in `folder`.
   explicit PointFiles(const std::string& folder);
 
-  // The result, one line of JSON without a newline, if the point is finished.
+  // Returns the result of a finished point: one line of JSON without a newline.
   std::optional<std::string> result(const std::string& id) const;
   bool is_finished(const std::string& id) const { return result(id).has_value(); }
-  // Why it failed, if it did.
+  // Returns the error of a failed point.
   std::optional<std::string> error(const std::string& id) const;
 
-  // `result_line`: as report::result_json. Removes the point's error. Throws InputError when it cannot be written.
+  // Writes a result as report::result_json() made it, and removes the point's error. Throws InputError when it cannot
+  // be written.
   void write_result(const std::string& id, const std::string& result_line) const;
   void write_error(const std::string& id, const std::string& label, const std::string& message) const;
-  // Half-written files of processes that died. Who writes a point has its lock, so what is there while we have it is
-  // nobody's any more.
+  // Removes the half-written files of dead processes. A writer holds its point's lock; a temporary file whose lock is
+  // free therefore belongs to nobody.
   void remove_leftovers(PointLocks& locks) const;
-  // What process `pid` left of this point when it died while writing.
+  // Removes the temporary files of this point that process `pid` left when it died.
   void remove_leftovers(const std::string& id, long pid) const;
 
  private:

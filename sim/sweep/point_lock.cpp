@@ -14,9 +14,10 @@
 namespace uvmsim::sweep {
 namespace {
 
-constexpr std::int64_t kPlanByte = std::int64_t{1} << 60;  // behind those of the points
+constexpr std::int64_t kPlanByte = std::int64_t{1} << 60;  // after the bytes of the points
 
-// Links in a folder that comes from somebody else lead nowhere. Below 0 where there is no such folder.
+// Opens the lock file without following links, as the folder may come from another user. Returns a negative number
+// where there is no such folder.
 int open_lock_file(const std::string& folder) {
   const std::filesystem::path points = std::filesystem::path(folder) / "points", file = points / ".lock";
   std::error_code ignored;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who computes a point at the moment: several `sweep run` may share a folder, also over a network.
+// Locks on points that are being computed: several `sweep run` may share a folder, also over a network.
 //
-// A lock of one byte of DIR/points/.lock, at an offset made from the point's id. The system frees it when its process
-// ends, however that happens. Where files cannot be locked, every process simply computes for itself.
+// A lock is one byte of DIR/points/.lock, at an offset made from the point's id. The system frees it when its process
+// ends, however that happens. On a file system without locks every process computes all points itself.
 //
-// One byte more is for the plan: all that run it or collect its results share it, who replaces it has it alone.
+// One more byte locks the plan: processes that run it or collect its results share this lock, and a process that
+// replaces the plan holds it exclusively.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace uvmsim::sweep {
 
-// The open file. Throws InputError where DIR/points is a link.
+// The open lock file. Throws InputError where DIR/points is a link.
 class LockFile {
  public:
   explicit LockFile(const std::string& folder);
@@ -20,8 +21,8 @@ class LockFile {
   LockFile(LockFile&& other) noexcept;
   LockFile& operator=(LockFile&&) = delete;
 
-  // `type` as fcntl() has it. False when another process has the byte and `wait` is false; true where files cannot be
-  // locked.
+  // `type` is as in fcntl(). Returns false when another process holds the byte and `wait` is false; returns true if
+  // files cannot be locked.
   bool lock(std::int64_t byte, short type, bool wait) const;
 
  private:
@@ -33,7 +34,7 @@ class PointLocks {
   // Each process needs its own object.
   explicit PointLocks(const std::string& folder) : file_(folder) {}
 
-  // False when another process has it and `wait` is false.
+  // Returns false when another process holds it and `wait` is false.
   bool lock(const std::string& id, bool wait);
   void unlock(const std::string& id);
 

@@ -28,7 +28,7 @@ report::PolicyUsed describe_policy(policy::Slot slot, const PolicyChoice& choice
           entry.resolve(choice.parameters).resolved()};
 }
 
-// Of the slots that are always named, and of those that are not the driver's.
+// Lists the policies of the slots that are always named, and those that differ from the driver's.
 std::vector<report::PolicyUsed> policies_used(const PolicyChoices& choices, const policy::Registry& registry) {
   std::vector<report::PolicyUsed> all;
   for (const policy::Slot slot : kPolicySlots) {
@@ -57,7 +57,18 @@ json policies_json(const std::vector<report::PolicyUsed>& policies) {
   return out;
 }
 
-// The GPU of the recording by its numbers: its name alone would not tell that they changed.
+// The version of every slot's policy, including the driver's own ones. A plug-in has its file's SHA-256 instead.
+json policy_versions_json(const PolicyChoices& choices) {
+  json out = json::object();
+  for (std::size_t i = 0; i < policy::Slots::kCount; ++i) {
+    const auto slot = static_cast<policy::Slot>(i);
+    const std::string_view version = policy_version(slot, (choices.*choice_of(slot)).name);
+    if (!version.empty()) out[std::string(policy::slot_name(slot))] = version;
+  }
+  return out;
+}
+
+// The GPU of the recording by its numbers: its name alone would not show that they changed.
 json time_scale_json(const TimeScaleChoice& choice) {
   if (choice.factor_millionths != 0) return {{"factor_millionths", choice.factor_millionths}};
   if (!choice.recorded_on) return nullptr;
@@ -76,18 +87,20 @@ json inputs_json(const std::vector<report::InputFile>& files) {
 
 std::string program_determinants(const std::string& determinants) {
   json program = json::parse(determinants);
-  for (const char* key : {"policies", "plugins", "seed", "bounds"}) program.erase(key);
+  for (const char* key : {"policies", "policy_versions", "plugins", "seed", "bounds"}) program.erase(key);
   return program.dump();
 }
 
-std::string baseline_id(const std::string& determinants) {
-  json baseline = json::parse(determinants);  // sorted keys, as its id wants
+std::string baseline_id(const std::string& determinants, bool hypothetical) {
+  json baseline = json::parse(determinants);  // sorted keys, as the id requires
   baseline["limit"] = nullptr;
   baseline["footprint_bytes"] = nullptr;
   baseline.erase("touched_footprint");
   baseline.erase("hypothetical_capacity");
+  if (hypothetical) baseline["hypothetical_capacity"] = true;
   baseline["plugins"] = json::array();
   baseline["policies"] = policies_json(policies_used({}, *policy::built_ins()));
+  baseline["policy_versions"] = policy_versions_json({});
   return sha256(baseline.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
@@ -118,7 +131,7 @@ const Resolver::System& Resolver::system(const Point& point) {
   return systems_.emplace(key, std::move(system)).first->second;
 }
 
-// The GPU of the recording: of the system that the point names for it, else by the name in the trace's header.
+// The GPU of the recording: the one of the system that the point names for it, else by the name in the trace's header.
 const std::optional<config::GpuConfig>& Resolver::recorded_gpu(const Point& point) {
   const std::string model = point.recorded_on.empty() ? trace(point).header().gpu : "";
   const std::tuple key(point.recorded_on, model, point.system);
@@ -137,7 +150,7 @@ const Resolver::Plugin& Resolver::plugin(const std::string& name) {
   const auto known = plugins_.find(name);
   if (known != plugins_.end()) return known->second;
   const std::string file = policy::find_plugin(name);
-  // Whoever shares the registry may have loaded it.
+  // Another user of a shared registry may have loaded it.
   const auto is_ours = [&](const policy::PolicyEntry* entry) { return entry->origin == file; };
   if (std::ranges::none_of(registry_->list(), is_ours)) policy::load_plugin(*registry_, file);
   return plugins_.emplace(name, Plugin{file, report::describe_input(file)}).first->second;
@@ -190,7 +203,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   options.hypothetical_capacity = point.hypothetical_capacity;
   options.seed = point.seed;
   options.include_host_gaps = point.include_host_gaps;
-  options.iterations = point.iterations;
+  options.iterations = point.iterations;  // run_length() decides where the point leaves it open
   options.until_settled = point.until_settled;
   options.replay_all = point.replay_all;
   options.time_scale.factor_millionths = point.time_scale_millionths;
@@ -206,6 +219,7 @@ ResolvedPoint Resolver::resolve(const Point& point) {
       {"limit", limit_json(point)},
       {"footprint_bytes", point.footprint_bytes == 0 ? json() : json(point.footprint_bytes)},
       {"policies", policies_json(record.policies)},
+      {"policy_versions", policy_versions_json(point)},
       {"plugins", inputs_json(record.plugins)},
       {"seed", point.seed},
       {"include_host_gaps", point.include_host_gaps},
@@ -214,11 +228,12 @@ ResolvedPoint Resolver::resolve(const Point& point) {
   };
   if (point.touched_footprint) determinants["touched_footprint"] = true;
   if (point.hypothetical_capacity) determinants["hypothetical_capacity"] = true;
+  if (point.as_recorded) determinants["as_recorded"] = true;
   if (point.until_settled) determinants["until_settled"] = true;
   if (point.replay_all) determinants["replay_all"] = true;
   if (point.bounds) determinants["bounds"] = true;
   resolved.determinants =
-      determinants.dump(-1, ' ', false, json::error_handler_t::replace);  // names of files may be no UTF-8
+      determinants.dump(-1, ' ', false, json::error_handler_t::replace);  // names of files may not be UTF-8
   resolved.id = sha256(resolved.determinants);
   return resolved;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a point to what it stands for: every name looked up, every default filled in, every input hashed.
+// Resolving a point: every name is looked up, every default filled in, every input hashed.
 #pragma once
 
 #include <map>
@@ -18,26 +18,27 @@
 namespace uvmsim::sweep {
 
 struct ResolvedPoint {
-  Point point;  // with the plug-ins that it uses
-  // Everything of the run's record but its results; `options.footprint_bytes` as given.
+  Point point;  // with only the plug-ins that it uses
+  // The run's record without results; `options.footprint_bytes` is as given.
   report::RunRecord record;
-  // Canonical JSON (one line, keys sorted) of all that determines the run, inputs by their SHA-256, and of nothing
-  // else: no folder, no date, no machine.
+  // Canonical JSON (one line, keys sorted) of everything that determines the run, with inputs by their SHA-256.
+  // Folders, dates and machines are not in it.
   std::string determinants;
   std::string id;  // SHA-256 of the determinants
 };
 
-// The determinants without what chooses and feeds policies: those of the program, its system and its limit.
+// Removes the policies and their inputs from determinants; the program, its system and its limit remain.
 std::string program_determinants(const std::string& determinants);
 
-// The id of the point's baseline (baseline_of); its own when it is one.
-std::string baseline_id(const std::string& determinants);
+// The id of the point's baseline (baseline_of); a baseline's own id. With `hypothetical`, the id of the baseline that
+// has as much memory as the program needs.
+std::string baseline_id(const std::string& determinants, bool hypothetical = false);
 
 // Resolves many points: each system is loaded, each plug-in loaded and each trace hashed once.
 class Resolver {
  public:
-  // Decoded traces are kept in memory up to so many bytes each. What points may choose from is in the registry, by
-  // default a new one of the built-ins.
+  // Keeps decoded traces of at most `largest_kept_trace_bytes` each in memory. Points choose policies from the
+  // registry, by default a new one of the built-ins.
   explicit Resolver(
       std::uint64_t largest_kept_trace_bytes = 0,
       std::shared_ptr<policy::Registry> registry = std::make_shared<policy::Registry>(*policy::built_ins()))
@@ -45,19 +46,19 @@ class Resolver {
 
   const policy::Registry& registry() const { return *registry_; }
 
-  // Loads the plug-ins into the registry, where they stay. Throws InputError for whatever does not exist or is
-  // not allowed: trace, system, setting, layout, policy, parameter, plug-in.
+  // Loads the plug-ins into the registry, where they stay. Throws InputError if the trace, system, setting, layout,
+  // policy, parameter or plug-in does not exist or is not allowed.
   ResolvedPoint resolve(const Point& point);
 
-  // One of the point's policies comes from the file of a plug-in that was loaded: what a run does not use has no part
-  // in its result.
+  // Returns whether one of the point's policies comes from this plug-in file. An unused plug-in does not affect the
+  // result.
   bool uses_plugin(const Point& point, const std::string& file) const;
 
-  // Throws InputError when a plug-in of the point is not, byte for byte, the one that `determinants` were made with.
-  // Loads none.
+  // Throws InputError when a plug-in of the point differs from the file that `determinants` were made with. Loads
+  // nothing.
   void check_plugins(const Point& point, const std::string& determinants) const;
 
-  // The trace of a point, opened at the first call.
+  // Returns the trace of a point, which the first call opens.
   TraceInput& trace(const Point& point);
   // Frees all other traces.
   void keep_only_traces_of(const std::vector<Point>& points);
@@ -72,7 +73,7 @@ class Resolver {
   const System& system(const Point& point);
   const std::optional<config::GpuConfig>& recorded_gpu(const Point& point);
   struct Plugin {
-    std::string path;  // of the file that the name means
+    std::string path;  // of the file that the name resolves to
     report::InputFile file;
   };
   const Plugin& plugin(const std::string& name);

@@ -13,10 +13,10 @@
 namespace uvmsim::sweep {
 namespace {
 
-// Keys in the order of the file: that of a policy's parameters is its own.
+// Keeps the order of the file's keys; a policy's parameters have an order of their own.
 using nlohmann::ordered_json;
 
-// What a row is about: a point, and of tables with several rows per point an iteration.
+// The source of a row: a point, and an iteration in tables with several rows per point.
 struct Source {
   const PlannedPoint& planned;
   std::uint64_t position;
@@ -28,12 +28,13 @@ struct Source {
 using Getter = GetterOf<Source>;
 using Columns = ColumnsOf<Source>;
 
-// Getters. A member of the point.
+// Returns the getter of a member of the point.
 template <class Member>
 Getter of_point(Member Point::*chosen) {
   return [chosen](const Source& s) { return cell(std::uint64_t{s.planned.point.*chosen}); };
 }
-// Of the iteration; of the settled ones, absent where no iterations are marked.
+// Getters of an iteration's value, and of the settled iterations' value, which is absent where no iterations are
+// marked.
 Getter of_iteration(const char* key) {
   return [key](const Source& s) { return cell(s.iteration->at(key)); };
 }
@@ -55,7 +56,17 @@ Cell limit_by(const Source& s) {
 
 Cell slowdown(const Source& s) {
   if (!s.unlimited || s.unlimited->settled_ns == 0) return {};
+  // Nor has it one where no kernel touches anything (report::slowdown_thousandths).
+  if (s.result.at("slowdown_ideal_thousandths") == 0) return {};
   return cell(report::ratio_thousandths(settled_ns(s.result), s.unlimited->settled_ns));
+}
+
+Cell baseline_hypothetical(const Source& s) { return s.unlimited ? cell(s.unlimited->hypothetical) : Cell{}; }
+// Returns whether the run was to end when it had settled.
+Cell until_settled(const Source& s) { return cell(s.result.contains("until_settled")); }
+Cell not_repeated(const Source& s) {
+  const auto found = s.result.find("not_repeated");
+  return found == s.result.end() ? Cell{} : cell(*found);
 }
 
 // "none", "1.25" or "roofline", as `uvmsim run --csv`.
@@ -68,7 +79,7 @@ Cell time_scale(const Source& s) {
 
 ordered_json policy(const Source& s, policy::Slot slot) { return policy_of(s.result, slot); }
 
-// A value of its own, or, absent, none.
+// The touched footprint where the result has one.
 Cell touched_footprint(const Source& s) {
   const auto found = s.result.find("touched_footprint_bytes");
   return found == s.result.end() ? Cell{} : cell(*found);
@@ -80,7 +91,7 @@ Cell plugins(const Source& s) {
   return files.dump();
 }
 
-// The result as `uvmsim run --json` has it, less what other tables hold: `system` and `iterations`.
+// The result as `uvmsim run --json` has it, without `system` and `iterations`, which other tables hold.
 Cell result_json(const Source& s) {
   ordered_json result = s.result;
   result.erase("system");
@@ -88,7 +99,7 @@ Cell result_json(const Source& s) {
   return result.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-// The bounds, and parts of the distance from the best one; absent without bounds.
+// A value of the bounds, or of the distance from the best one; absent without bounds.
 Getter bound(const std::string& pointer) {
   return [path = ordered_json::json_pointer("/bounds" + pointer)](const Source& s) {
     return s.result.contains("bounds") ? cell(s.result.at(path)) : Cell{};
@@ -137,8 +148,9 @@ const Columns& points() {
                     text("plugins", plugins),
                     number("seed", of_point(&Point::seed)),
                     number("include_host_gaps", of_result("/include_host_gaps")),
-                    number("iterations_asked", unless_zero(&Point::iterations)),
-                    number("until_settled", of_point(&Point::until_settled)),
+                    number("iterations_asked", of_result("/requested_iterations")),
+                    number("until_settled", until_settled),
+                    text("not_repeated", not_repeated),
                     number("time_scale_millionths", unless_zero(&Point::time_scale_millionths)),
                     text("time_scale", time_scale),
                     number("footprint_bytes", of_result("/footprint_bytes")),
@@ -150,12 +162,13 @@ const Columns& points() {
                            [](const Source& s) { return cell(std::uint64_t{s.result.at("iterations").size()}); }),
                     number("total_ns", of_result("/total_ns")),
                     number("ideal_ns", of_result("/ideal_ns")),
-                    number("slowdown_ideal_thousandths", of_result("/slowdown_thousandths")),
+                    number("slowdown_ideal_thousandths", of_result("/slowdown_ideal_thousandths")),
                     number("settled_ns", settled_time),
                     number("is_settled", of_settled("is_settled")),
                     number("learning_iterations", of_settled("learning_iterations")),
                     text("unlimited_id", [](const Source& s) { return s.unlimited ? Cell{s.unlimited->id} : Cell{}; }),
                     number("slowdown_thousandths", slowdown),
+                    number("baseline_hypothetical", baseline_hypothetical),
                 });
     for (const char* name : {"compute_ns", "cold_ns", "min_ns", "windowed_ns", "write_backs_ns"}) {
       all.push_back(number(fmt::format("bound_{}", name), bound(fmt::format("/{}", name))));
@@ -197,14 +210,14 @@ const Columns& settled() {
   return columns;
 }
 
-// Of the CSV file: what a row of an iteration has, and what one of the whole run.
+// A column of the CSV file: one getter for rows of iterations and one for rows of whole runs.
 Getter either(Getter iteration, Getter whole) {
   return [iteration = std::move(iteration), whole = std::move(whole)](const Source& s) {
     return s.iteration != nullptr ? iteration(s) : whole(s);
   };
 }
 Cell absent(const Source&) { return {}; }
-// As in the table of points.
+// Adds columns that are the same as in the table of points.
 void add_same(Columns& columns, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     columns.push_back(*std::ranges::find(points(), name, [](const auto& known) { return known.column.name; }));
@@ -236,6 +249,7 @@ const Columns& csv() {
                     number("capacity_bytes", of_result("/capacity_bytes")),
                     text("scope", [](const Source& s) { return s.iteration != nullptr ? "iteration" : "total"; }),
                     number("iteration", either(of_iteration("index"), absent)),
+                    number("quoted", either(of_iteration("quoted"), absent)),
                     number("settled", either(of_iteration("settled"), absent)),
                     number("begin_ns",
                            either(of_iteration("begin_ns"), [](const Source&) { return cell(std::uint64_t{0}); })),
@@ -243,7 +257,15 @@ const Columns& csv() {
                     number("duration_ns", either(of_iteration("duration_ns"), of_result("/total_ns"))),
                     number("ideal_ns", either(of_iteration("ideal_ns"), of_result("/ideal_ns"))),
                     number("settled_ns", either(absent, settled_time)),
+                    number("shortest_ns", either(absent, of_settled("shortest_ns"))),
+                    number("longest_ns", either(absent, of_settled("longest_ns"))),
+                    number("first_quoted", either(absent, of_settled("first_index"))),
+                    number("last_quoted", either(absent, of_settled("index"))),
                     number("slowdown_thousandths", either(absent, slowdown)),
+                    number("slowdown_ideal_thousandths", either(absent, of_result("/slowdown_ideal_thousandths"))),
+                    number("baseline_hypothetical", either(absent, baseline_hypothetical)),
+                    number("uncertain_low_ns", absent),
+                    number("uncertain_high_ns", absent),
                 });
     add_same(all, {"is_settled", "learning_iterations"});
     all.push_back(number("settled_period", of_settled("period")));

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/run_point.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <mutex>
+#include <utility>
 
 #include "sim/bounds/bounds.h"
 #include "sim/common/error.h"
 #include "sim/common/in_parallel.h"
 #include "sim/common/units.h"
+#include "sim/engine/capacity.h"
 #include "sim/report/numbers.h"
+#include "sim/sweep/run_length.h"
 
 namespace uvmsim::sweep {
 
@@ -28,16 +33,29 @@ void check_factor(std::uint64_t osf_thousandths, std::uint64_t footprint_bytes, 
                     report::format_bytes(footprint_bytes), report::format_factor(largest));
 }
 
-std::uint64_t divided_footprint_bytes(const Point& point, const layout::LayoutChoice& layout, TraceInput& input,
-                                      const ReadProgress& progress) {
-  const std::uint64_t allocated = input.footprint_bytes(layout, point.iterations, progress);
+std::uint64_t divided_footprint_bytes(const ResolvedPoint& resolved, TraceInput& input, const ReadProgress& progress) {
+  const Point& point = resolved.point;
+  const layout::LayoutChoice& layout = resolved.record.options.layout;
+  const std::uint64_t iterations = run_length(resolved, input, progress).iterations;
+  const std::uint64_t allocated = input.footprint_bytes(layout, iterations, progress);
   if (point.footprint_bytes != 0) return point.footprint_bytes;
-  return point.touched_footprint ? input.touched_footprint_bytes(layout, point.iterations, progress) : allocated;
+  return point.touched_footprint ? input.touched_footprint_bytes(layout, iterations, progress) : allocated;
+}
+
+Point fitting_baseline(const Point& point, Resolver& resolver) {
+  Point baseline = baseline_of(point);
+  const RunOptions& options = resolver.resolve(baseline).record.options;
+  const std::uint64_t own = engine::own_capacity_bytes(options.system, 0);
+  try {
+    baseline.hypothetical_capacity = resolver.trace(baseline).footprint_bytes(options.layout, 0) > own;
+  } catch (const InputError&) {  // the run itself reports the error
+  }
+  return baseline;
 }
 
 namespace {
 
-// The record without its results, and the options with the footprint filled in. Measures that if it was not done yet.
+// The record without its results, and the options with the footprint, which is measured if it was not yet.
 struct Prepared {
   report::RunRecord record;
   RunOptions options;
@@ -45,9 +63,14 @@ struct Prepared {
 };
 Prepared prepare(const ResolvedPoint& resolved, TraceInput& input, const ReadProgress& progress) {
   const Point& point = resolved.point;
-  Prepared prepared{resolved.record, resolved.record.options, 0};
-  prepared.measured_footprint_bytes = input.footprint_bytes(prepared.options.layout, point.iterations, progress);
-  const std::uint64_t footprint = divided_footprint_bytes(point, prepared.options.layout, input, progress);
+  Prepared prepared{resolved.record, {}, 0};
+  RunLength length = run_length(resolved, input, progress);
+  prepared.record.options.iterations = length.iterations;
+  prepared.record.options.until_settled = length.until_settled;
+  prepared.record.not_repeated = std::move(length.not_repeated);
+  prepared.options = prepared.record.options;
+  prepared.measured_footprint_bytes = input.footprint_bytes(prepared.options.layout, length.iterations, progress);
+  const std::uint64_t footprint = divided_footprint_bytes(resolved, input, progress);
   if (point.touched_footprint) prepared.record.touched_footprint_bytes = footprint;
   if (point.osf_thousandths != 0) check_factor(point.osf_thousandths, footprint, "osf", input.name());
   prepared.options.footprint_bytes = footprint;
@@ -64,19 +87,20 @@ report::RunRecord run_point(const ResolvedPoint& resolved, TraceInput& input, Ev
   RunObserver observer;
   observer.events = events;
   observer.reopen = [&] { return input.play({}); };
-  std::uint64_t read = 0;
-  ReadProgress reading;
+  std::uint64_t replayed = 0;
   if (progress) {
-    reading = [&](std::uint64_t done) { progress(read = done); };
-    observer.poll = [&] { progress(read); };
+    observer.progress = [&](std::uint64_t done) { progress(replayed = done); };
+    observer.poll = [&] { progress(replayed); };
   }
   ready.record.result =
-      input.naming([&] { return simulate(ready.record.header, input.play(reading), ready.options, observer); });
+      input.naming([&] { return simulate(ready.record.header, input.play({}), ready.options, observer); });
   return std::move(ready.record);
 }
 
-report::RunRecord bound_point(const ResolvedPoint& resolved, TraceInput& input, const ReadProgress& progress) {
+report::RunRecord bound_point(const ResolvedPoint& resolved, TraceInput& input, const RunResult* ran,
+                              const ReadProgress& progress) {
   Prepared ready = prepare(resolved, input, progress);
+  if (ran != nullptr && ready.options.iterations != 0) ready.options.iterations = ran->iterations.size();
   const bounds::Bounds bounds =
       input.naming([&] { return bounds::compute_bounds(ready.record.header, input.play(progress), ready.options); });
   RunResult& result = ready.record.result;
@@ -93,12 +117,13 @@ void add_distance(report::RunRecord& run, const report::RunBounds& bounds) {
   run.bounds->distance = bounds::distance_of(run.result, bounds.bounds, run.options.system);
 }
 
-const report::RunBounds& KnownBounds::of(const ResolvedPoint& resolved, TraceInput& input) {
-  // Where pages may stay decides what has to move.
-  std::string program = program_determinants(resolved.determinants) + resolved.record.options.migrate.name;
+const report::RunBounds& KnownBounds::of(const ResolvedPoint& resolved, TraceInput& input, const RunResult& ran) {
+  // The migrate policy decides where pages may stay, and so what has to move.
+  std::string program = fmt::format("{}{}{}", program_determinants(resolved.determinants),
+                                    resolved.record.options.migrate.name, ran.iterations.size());
   const auto known = known_.find(program);
   if (known != known_.end()) return known->second;
-  return known_.emplace(std::move(program), *bound_point(resolved, input).bounds).first->second;
+  return known_.emplace(std::move(program), *bound_point(resolved, input, &ran).bounds).first->second;
 }
 
 report::RunRecord run_point(const Point& point, Resolver& resolver, const ReadProgress& progress) {
@@ -107,7 +132,7 @@ report::RunRecord run_point(const Point& point, Resolver& resolver, const ReadPr
 
 namespace {
 
-// Adds up what several runs of one trace have read.
+// Sums the records that several runs of one trace have read.
 class SharedProgress {
  public:
   explicit SharedProgress(const ReadProgress& progress) : progress_(progress) {}
@@ -131,20 +156,25 @@ class SharedProgress {
   const ReadProgress& progress_;
   std::mutex mutex_;
   std::uint64_t read_ = 0;
-  std::exception_ptr stop_;  // what `progress` threw
+  std::exception_ptr stop_;  // the exception that `progress` threw
 };
 
-// run(i, progress) is the record of points[i]. What a trace takes is measured first: after that it is only read.
+// Calls run(one, progress) for each point. The trace is measured first, because threads may only read it afterwards.
 template <class Run>
 std::vector<report::RunRecord> run_all(const std::vector<PointToRun>& points, TraceInput& input, std::size_t threads,
                                        const ReadProgress& progress, Run&& run) {
   for (const PointToRun& one : points) {
-    divided_footprint_bytes(one.point.point, one.point.record.options.layout, input);
+    divided_footprint_bytes(one.point, input);
+    most_records(run_length(one.point, input), input);
     if (!one.point.record.plugins.empty()) threads = 1;
   }
   SharedProgress shared(progress);
   std::vector<report::RunRecord> records(points.size());
-  in_parallel(points.size(), threads, [&](std::size_t i) { records[i] = run(points[i], shared.of_one()); });
+  in_parallel(points.size(), threads, [&](std::size_t i) {
+    const ReadProgress replayed = shared.of_one();
+    records[i] = run(points[i], replayed);
+    replayed(most_records(run_length(points[i].point, input), input));  // a run that settled earlier read fewer
+  });
   return records;
 }
 
@@ -154,15 +184,26 @@ std::vector<report::RunRecord> run_points(const std::vector<PointToRun>& points,
                                           const ReadProgress& progress) {
   return run_all(points, input, threads, progress, [&](const PointToRun& one, const ReadProgress& read) {
     report::RunRecord record = run_point(one.point, input, one.events, read);
-    if (one.point.point.bounds) add_distance(record, *bound_point(one.point, input).bounds);
+    if (one.point.point.bounds) add_distance(record, *bound_point(one.point, input, &record.result).bounds);
     return record;
   });
 }
 
 std::vector<report::RunRecord> bound_points(const std::vector<PointToRun>& points, TraceInput& input,
                                             std::size_t threads, const ReadProgress& progress) {
-  return run_all(points, input, threads, progress,
-                 [&](const PointToRun& one, const ReadProgress& read) { return bound_point(one.point, input, read); });
+  return run_all(points, input, threads, progress, [&](const PointToRun& one, const ReadProgress& read) {
+    return bound_point(one.point, input, nullptr, read);
+  });
+}
+
+RecordsToReplay records_of(const std::vector<PointToRun>& points, TraceInput& input) {
+  RecordsToReplay all;
+  for (const PointToRun& one : points) {
+    const RunLength length = run_length(one.point, input);
+    all.most += most_records(length, input);
+    all.open = all.open || length.until_settled;
+  }
+  return all;
 }
 
 }  // namespace uvmsim::sweep

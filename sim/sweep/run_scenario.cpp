@@ -18,15 +18,16 @@
 namespace uvmsim::scenario {
 namespace {
 
-// The record without its results.
+// Prepares the record, without results.
 report::RunRecord prepare(const ScenarioProgram& program, const HarvestChoice& harvest, sweep::Resolver& resolver,
                           const sweep::ReadProgress& progress) {
   const sweep::Point& point = program.point;
-  report::RunRecord record = resolver.resolve(point).record;
+  const sweep::ResolvedPoint resolved = resolver.resolve(point);
+  report::RunRecord record = resolved.record;
   sweep::TraceInput& input = resolver.trace(point);
   RunOptions& options = record.options;
   options.harvest = harvest;
-  options.footprint_bytes = sweep::divided_footprint_bytes(point, options.layout, input, progress);
+  options.footprint_bytes = sweep::divided_footprint_bytes(resolved, input, progress);
   if (point.touched_footprint) record.touched_footprint_bytes = options.footprint_bytes;
   if (point.osf_thousandths != 0) {
     sweep::check_factor(point.osf_thousandths, options.footprint_bytes, "osf of '" + program.name + "'", input.name());
@@ -35,7 +36,7 @@ report::RunRecord prepare(const ScenarioProgram& program, const HarvestChoice& h
   return record;
 }
 
-// As it runs, together or alone.
+// Describes the program to the server, for both the run together and the run alone.
 ServerProgram server_program(const ScenarioProgram& program, const report::RunRecord& record, sweep::TraceInput& input,
                              const sweep::ReadProgress& progress) {
   ServerProgram out;
@@ -62,8 +63,8 @@ std::vector<std::size_t> programs_on(const Scenario& scenario, unsigned gpu) {
   return programs;
 }
 
-// Gives the programs that share GPUs the memory that the scenario says; of several shared GPUs, by the one whose
-// programs need most.
+// Gives the programs that share GPUs the scenario's memory limit. With several shared GPUs, the one whose programs need
+// most determines it.
 void limit_shared_gpus(const Scenario& scenario, std::vector<report::RunRecord>& records) {
   const sweep::Limit& limit = scenario.shared_limit;
   std::uint64_t footprint = 0;
@@ -96,7 +97,7 @@ void limit_shared_gpus(const Scenario& scenario, std::vector<report::RunRecord>&
   std::uint64_t capacity = limit.capacity_bytes;
   if (limit.osf_thousandths != 0) {
     sweep::check_factor(limit.osf_thousandths, footprint, "shared_osf", scenario.file);
-    capacity = engine::factor_capacity_bytes(footprint, limit.osf_thousandths, records.front().options.system);
+    capacity = engine::factor_capacity_bytes(footprint, limit.osf_thousandths);
   }
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (!shares[i]) continue;
@@ -105,8 +106,8 @@ void limit_shared_gpus(const Scenario& scenario, std::vector<report::RunRecord>&
   }
 }
 
-// Of one program: the recorded kernel time of its busiest stream, by device of its trace. The GPU computes for it so
-// long at least.
+// The recorded kernel time of the program's busiest stream on each device of its trace: a lower bound on the time that
+// the GPU computes for it.
 std::vector<Nanoseconds> busiest_streams(const trace::Header& header, const RecordSource& source,
                                          const RunOptions& options, const std::vector<unsigned>& gpus) {
   engine::RecordFeed feed(header, source, options, gpus.front());
@@ -125,8 +126,8 @@ std::vector<Nanoseconds> busiest_streams(const trace::Header& header, const Reco
   return busiest;
 }
 
-// A repeated program is cut off within an iteration. So is the one it is compared with: an iteration that ends its
-// program also waits for all that is still running.
+// Removes the last iteration. A repeated program is cut off within it; the run alone drops it too, because an iteration
+// that ends its program also waits for all work that is still running.
 void leave_out_last(RunResult& result) {
   result.iterations.pop_back();
   result.repeated = result.iterations.size() - std::min(result.iterations.size(), result.first_repeated);
@@ -140,7 +141,7 @@ Nanoseconds compared_time(const report::RunRecord& record) {
 }
 
 std::uint64_t slowdown_thousandths(const ProgramOutcome& outcome) {
-  if (!outcome.alone) return 0;
+  if (!outcome.alone || outcome.together.result.touches_nothing()) return 0;
   return report::times_thousandths(compared_time(outcome.together), compared_time(*outcome.alone));
 }
 
@@ -228,14 +229,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// As `uvmsim run` writes it; the system is that of the scenario.
+// The result as `uvmsim run` writes it, without the system, which the scenario has.
 Json result_of(const report::RunRecord& record) {
   Json result = Json::parse(report::result_json(record));
   result.erase("system");
   return result;
 }
 
-// How many of its evictions took memory from each program; null where it shares no GPU.
+// The number of its evictions by the program that lost memory; null where it shares no GPU.
 Json evicted_from(const Scenario& scenario, const RunResult& result) {
   if (result.evicted_from.empty()) return nullptr;
   Json out = Json::object();

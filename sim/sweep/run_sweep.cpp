@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
@@ -30,24 +31,24 @@ namespace uvmsim::sweep {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
-// Of one decoded trace, and a worker keeps one. Larger ones are decoded again for every point.
+// A worker keeps one decoded trace of at most this size. Larger traces are decoded again for every point.
 constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{160} << 20;
 
-// Answers of a worker; a failure is followed by its message.
+// Answers of a worker. A failure is followed by its message.
 constexpr const char* kFinished = "finished";
 constexpr const char* kBusy = "busy";  // another process computes it
 constexpr const char* kFailed = "failed ";
 
-// What a worker does, in its own process.
+// The code that runs in a worker's process.
 class PointWorker {
  public:
   PointWorker(const Plan& plan, const std::string& folder)
       : plan_(plan), folder_(folder), files_(folder), resolver_(kLargestKeptTrace) {}
 
-  // "12" or "12 wait": computes the point at that position, once no other process does.
+  // Handles "12" or "12 wait": computes the point at that position, once no other process does.
   std::string operator()(const std::string& request) {
     const PlannedPoint& planned = plan_.points[std::stoull(request)];
-    if (!locks_) locks_ = std::make_unique<PointLocks>(folder_);  // not before the fork
+    if (!locks_) locks_ = std::make_unique<PointLocks>(folder_);  // must be opened after the fork
     if (!locks_->lock(planned.id, request.ends_with("wait"))) return kBusy;
     std::string answer = kFinished;
     if (!files_.is_finished(planned.id)) {
@@ -59,7 +60,7 @@ class PointWorker {
   }
 
  private:
-  // Returns the error, written to the point's error file.
+  // Returns the error, which is also written to the point's error file.
   std::string compute(const PlannedPoint& planned) {
     std::string error;
     try {
@@ -86,7 +87,7 @@ class PointWorker {
       check_id(scenario::resolve(*planned.scenario, resolver_).id, planned);
       return scenario::run(*planned.scenario, resolver_);
     }
-    return report::result_json(run(planned));
+    return run(planned);
   }
 
   static void check_id(const std::string& id, const PlannedPoint& planned) {
@@ -94,14 +95,34 @@ class PointWorker {
     throw_input_error("the trace, the system or a plug-in changed since the sweep was planned; plan it again");
   }
 
-  report::RunRecord run(const PlannedPoint& planned) {
+  std::string run(const PlannedPoint& planned) {
     resolver_.keep_only_traces_of({planned.point});
     const ResolvedPoint resolved = resolver_.resolve(planned.point);
     check_id(resolved.id, planned);
     TraceInput& trace = resolver_.trace(planned.point);
+    if (planned.point.bounds) {
+      if (const auto known = result_without_bounds(planned.point)) return with_bounds(*known, resolved, trace);
+    }
     report::RunRecord record = run_point(resolved, trace);
-    if (planned.point.bounds) add_distance(record, bounds_.of(resolved, trace));
-    return record;
+    if (planned.point.bounds) add_distance(record, bounds_.of(resolved, trace, record.result));
+    return report::result_json(record);
+  }
+
+  // Looks for a finished result of the same point without bounds.
+  std::optional<std::string> result_without_bounds(Point point) {
+    point.bounds = false;
+    return files_.result(resolver_.resolve(point).id);
+  }
+
+  std::string with_bounds(const std::string& result, const ResolvedPoint& resolved, TraceInput& trace) {
+    report::RunRecord record = resolved.record;
+    const nlohmann::json known = nlohmann::json::parse(result);
+    record.result.total = Nanoseconds(known.at("total_ns"));
+    for_each_counter(record.result.counters,
+                     [&](const char* name, std::uint64_t& value) { value = known.at("counters").at(name); });
+    record.result.iterations.resize(known.at("iterations").size());  // the same length as the known run
+    add_distance(record, bounds_.of(resolved, trace, record.result));
+    return report::result_json_with_bounds(result, record);
   }
 
   const Plan& plan_;
@@ -147,9 +168,9 @@ class Sweep {
  private:
   struct Worker {
     std::optional<std::size_t> running;
-    std::optional<std::size_t> last;  // for the schedule
+    std::optional<std::size_t> last;  // the last point, for the schedule
     Clock::time_point started{};
-    bool waits = false;  // for another process's lock, which is no work of the point
+    bool waits = false;  // it waits for another process's lock, which is not part of the point's time
   };
 
   static TimeLeft::Milliseconds since(Clock::time_point start) {
@@ -169,7 +190,7 @@ class Sweep {
     return missing_;
   }
 
-  // A worker that waits for another process's point is not late.
+  // A worker that waits for another process's point does not exceed its limit.
   void stop_late_points(WorkerPool& pool) {
     if (run_.point_limit.count() == 0) return;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -182,11 +203,11 @@ class Sweep {
     }
   }
 
-  // The process that computed the point is dead.
+  // Records the failure of a point whose process died.
   void bury(std::size_t position, pid_t process, const std::string& error) {
     const PlannedPoint& planned = plan_.points[position];
     files_.remove_leftovers(planned.id, process);
-    if (files_.is_finished(planned.id)) {  // it died after its last step
+    if (files_.is_finished(planned.id)) {  // it died after it had written the result
       ++progress_.finished;
       return done(position);
     }
@@ -202,7 +223,7 @@ class Sweep {
     std::ranges::stable_sort(progress_.running, std::greater{}, &SweepProgress::Running::elapsed);
   }
 
-  // At most once a second: there may be many points.
+  // Updates the estimate, at most once a second, as there may be many points.
   void estimate(std::size_t processes) {
     const auto now = Clock::now();
     if (!run_.progress || now - estimated_ < std::chrono::seconds(1)) return;
@@ -228,7 +249,7 @@ class Sweep {
       worker.running = worker.last;
       pool.send(number, fmt::format("{}", *worker.running));
     } else if (worker.waits) {
-      // Nothing else is left: wait until the other process is done with it, or dead.
+      // No other point is left: wait until the other process has finished this one or has died.
       worker.running = busy_.front();
       busy_.pop_front();
       pool.send(number, fmt::format("{} wait", *worker.running));
@@ -271,10 +292,10 @@ class Sweep {
   SweepProgress progress_;
   std::vector<std::size_t> missing_;
   Schedule schedule_;
-  std::deque<std::size_t> busy_;  // computed by another process when we wanted them
+  std::deque<std::size_t> busy_;  // points that another process was computing
   std::vector<Worker> workers_;
   std::uint64_t cost_ = 0, cost_done_ = 0;
-  std::set<std::size_t> over_;  // finished or failed now
+  std::set<std::size_t> over_;  // points that are finished or failed
   TimeLeft time_left_;
   Clock::time_point estimated_{};
 };
@@ -284,7 +305,7 @@ class Sweep {
 SweepProgress run_sweep(const Plan& plan, const std::string& folder, const SweepRun& run) {
   check_versions(plan, folder);
   {
-    PointLocks locks(folder);  // closed before there are workers: they would share it
+    PointLocks locks(folder);  // closed before the workers are forked, which would inherit it
     PointFiles(folder).remove_leftovers(locks);
   }
   return Sweep(plan, folder, run).all();

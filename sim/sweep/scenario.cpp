@@ -18,10 +18,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 using sweep::Axes;
 
-// Values are those of sweep files, one instead of several.
+// Keys of scenario files whose values are those of sweep files, with one value instead of several.
 struct Key {
   std::string_view name;
-  std::string_view axis;  // of sweep files
+  std::string_view axis;  // the key's name in sweep files
   std::string_view doc;
 };
 
@@ -76,12 +76,12 @@ constexpr const char* kScheduleDoc =
 constexpr const char* kRepeatDoc =
     "true: its settled iteration is repeated until every program without this has ended; default false";
 
-// The key `harvest`: which parts of HUVM's driver are switched on, and how far they go.
+// The keys of `harvest`: switches and limits of the parts of HUVM's driver.
 struct HarvestKey {
   const char* name;
   std::variant<bool HarvestChoice::*, std::uint32_t HarvestChoice::*> member;
   const char* doc;
-  std::uint32_t least = 0, most = 0;  // of numbers
+  std::uint32_t least = 0, most = 0;  // the range of a number
 };
 const HarvestKey kHarvestKeys[] = {
     {"victims", &HarvestChoice::victims, "evicted blocks may go to spare memory of peers"},
@@ -190,6 +190,11 @@ ScenarioProgram read_program(const JsonValue& object, Axes axes) {
     object.fail("describes {} runs of the program; allowed: one, without patterns and lists", points.size());
   }
   program.point = std::move(points.front());
+  if (!object.has("iterations")) program.point.as_recorded = true;
+  if (program.point.iterations == 0 && !program.point.as_recorded) {
+    object.at("iterations")
+        .fail("programs that run together end when each has done its own; allowed: \"recorded\", or a number");
+  }
   return program;
 }
 
@@ -242,7 +247,7 @@ Scenario read_scenario(const JsonValue& top) {
   read_sharing(top, scenario);
   Axes shared;
   read_values(top, kServerKeys, shared);
-  // Harvesting needs a route policy that says whose memory and link to take.
+  // Harvesting needs a route policy, which chooses the GPU whose memory and link are used.
   if (!top.has("route") && (scenario.harvest.victims || scenario.harvest.parallel_fetch)) {
     shared.policies[policy::Slot::kRoute] = {{"min_pending", {}}};
   }
@@ -266,7 +271,7 @@ Json schema_of(const std::array<Key, kCount>& table) {
   Json out = Json::object();
   for (const Key& key : table) {
     Json schema = axis_of(key).schema();
-    // One value or a list of them there: here the one.
+    // A sweep file allows one value or a list; a scenario allows the one value.
     if (key.name != "plugins" && schema.contains("anyOf") && schema["anyOf"].size() == 2 &&
         schema["anyOf"][1].value("type", "") == "array") {
       schema = Json(schema["anyOf"][0]);

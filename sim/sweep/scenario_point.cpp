@@ -27,7 +27,7 @@ bool is_concurrent(const ScenarioPoint& point) {
   return point.content.value("sharing", "") == sharing_name(GpuSharing::kConcurrent);
 }
 
-// The file's content, whose paths mean the same in any folder.
+// Reads the file's content and makes its paths independent of the folder.
 Json whole_content(const std::string& file) {
   Json content = read_json_file(file);
   const Scenario scenario = read_scenario(JsonValue(content, file));
@@ -42,7 +42,7 @@ Json whole_content(const std::string& file) {
   return content;
 }
 
-// A value for every key, one after the other.
+// Returns one change per value, which sets `key`.
 template <class Values, class Text>
 Changes replacing(const Values& values, const std::string& key, const Text& json_of) {
   Changes changes;
@@ -72,7 +72,7 @@ Changes::value_type with_limit(const sweep::Limit& limit) {
   };
 }
 
-// By axis, the slowest first.
+// Returns the changes of each axis, the slowest first.
 std::vector<Changes> changes_of(const sweep::Axes& axes) {
   const auto same = [](const auto& value) { return value; };
   std::vector<Changes> all{replacing(axes.systems, "system", same)};
@@ -114,7 +114,7 @@ void append_scenario_points(const sweep::Axes& axes, const JsonValue& object, st
     add_plugins(axes.plugins, whole);
     sweep::for_each_combination(changes, whole, [&](Json content) {
       ScenarioPoint& point = points.emplace_back(ScenarioPoint{file, std::move(content), axes.alone});
-      // Concurrent kernels take no turns: the points are the same, and collapse.
+      // Concurrent kernels have no schedule: the points are the same, and collapse.
       if (is_concurrent(point)) point.content.erase("schedule");
       scenario_of(point);
     });
@@ -161,7 +161,7 @@ ResolvedScenario resolve(const ScenarioPoint& point, sweep::Resolver& resolver) 
                         {"repeat", program.repeat},
                         {"run", std::move(determinants)}});
   }
-  // In the order of the scenario.
+  // Keeps the plug-ins in the scenario's order.
   ResolvedScenario resolved{point, "", ""};
   resolved.point.content.erase("plugins");
   json plugins = json::array();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A point of a sweep that is a scenario: several programs at once on one server, under other policies or limits than
-// its file says.
+// A point of a sweep of scenarios: several programs at once on one server, under other policies or limits than the
+// scenario's file says.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,36 +15,36 @@ namespace uvmsim::scenario {
 
 struct ScenarioPoint {
   std::string file;                // the scenario that it comes from
-  nlohmann::ordered_json content;  // as a scenario file; its paths mean the same in any folder
-  bool alone = true;               // also each program alone
+  nlohmann::ordered_json content;  // as a scenario file, with paths that do not depend on the folder
+  bool alone = true;               // also runs each program alone
 };
 
-// Every combination of what the axes say with what the scenarios say themselves, in order; the limit varies fastest.
-// `object` is what the axes were read from, for messages. Throws InputError for a scenario that is none, and when there
-// are more than sweep::kLargestSweep.
+// Appends every combination of the axes with the scenarios' own values, in order; the limit varies fastest. Messages
+// point to `object`, which the axes were read from. Throws InputError for an invalid scenario, and when there are more
+// than sweep::kLargestSweep points.
 void append_scenario_points(const sweep::Axes& axes, const JsonValue& object, std::vector<ScenarioPoint>& points);
 
-// What all programs have in common, with the scenario's file as the trace and the shared limit: for names, costs and
-// groups of a sweep.
+// The properties that all programs have in common, with the scenario's file as the trace and the shared limit: for
+// names, costs and groups of a sweep.
 sweep::Point common_point(const ScenarioPoint& point);
 
-// "shared_two_trainings.json h200-sxm-pcie5 OSF 1.3 tree quota:0=50 schedule priority:0=1 seed 1": for messages.
-// `common` is its common_point().
+// Names a point in messages: "shared_two_trainings.json h200-sxm-pcie5 OSF 1.3 tree quota:0=50 schedule priority:0=1
+// seed 1". `common` is its common_point().
 std::string label(const ScenarioPoint& point, const sweep::Point& common);
 
 struct ResolvedScenario {
-  ScenarioPoint point;       // with the plug-ins that it uses
+  ScenarioPoint point;       // with only the plug-ins that it uses
   std::string determinants;  // canonical JSON: those of each program, and how they share the server
   std::string id;            // SHA-256 of the determinants
 };
 // Throws InputError as Resolver::resolve() does.
 ResolvedScenario resolve(const ScenarioPoint& point, sweep::Resolver& resolver);
 
-// "uvmsim.scenario/1". Frees all traces but those of the scenario.
+// Returns the result as "uvmsim.scenario/1". Frees all traces but those of the scenario.
 std::string run(const ScenarioPoint& point, sweep::Resolver& resolver);
 
 nlohmann::ordered_json to_json(const ScenarioPoint& point);
-// The reverse; throws InputError.
+// Reads what to_json() writes; throws InputError.
 ScenarioPoint scenario_point_from_json(const JsonValue& object);
 
 }  // namespace uvmsim::scenario

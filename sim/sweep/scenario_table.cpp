@@ -17,14 +17,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What a row is about: a scenario, and of tables with several rows per scenario a program.
+// The source of a row: a scenario, and a program in tables with several rows per scenario.
 struct ScenarioSource {
   const PlannedPoint& planned;
   std::uint64_t position;
   const ordered_json& result;
   const ordered_json& sums;  // {"counters": ...} of all programs
   const ordered_json* program = nullptr;
-  std::uint64_t place = 0;  // of the program
+  std::uint64_t place = 0;  // the program's place
   const ordered_json& first() const { return result.at("programs").at(0).at("together"); }
 };
 using Getter = GetterOf<ScenarioSource>;
@@ -33,7 +33,7 @@ using Columns = ColumnsOf<ScenarioSource>;
 Getter of_first(const char* pointer) {
   return [path = ordered_json::json_pointer(pointer)](const ScenarioSource& s) { return cell(s.first().at(path)); };
 }
-// Absent in a row of all programs.
+// A value of the program; absent in a row of all programs.
 Getter of_program(const char* pointer) {
   return [path = ordered_json::json_pointer(pointer)](const ScenarioSource& s) {
     return s.program == nullptr ? Cell{} : cell(s.program->at(path));
@@ -42,7 +42,7 @@ Getter of_program(const char* pointer) {
 
 bool is_concurrent(const ScenarioSource& s) { return s.result.at("sharing") == "concurrent"; }
 
-// What runs together, or in a row of a program the program.
+// The run that the row is about: the program's, or the first one of the scenario.
 const ordered_json& run_of(const ScenarioSource& s) {
   return s.program == nullptr ? s.first() : s.program->at("together");
 }
@@ -53,7 +53,7 @@ Cell schedule(const ScenarioSource& s) {
   return is_concurrent(s) ? Cell{} : Cell(chosen_text(policy_of(s.first(), policy::Slot::kSchedule)));
 }
 
-// Programs may have a prefetcher of their own: one name where all have the same.
+// The prefetcher if all programs have the same one; programs may have different ones.
 Cell prefetch(const ScenarioSource& s) {
   const std::string name = chosen_text(policy_of(run_of(s), policy::Slot::kPrefetch));
   for (const ordered_json& program : s.result.at("programs")) {
@@ -70,7 +70,7 @@ Columns identity() {
   };
 }
 
-// Who runs where and under what.
+// Columns of the circumstances: programs, GPUs, policies and limits.
 Columns circumstances() {
   Columns all = {
       text("scenario",
@@ -153,7 +153,7 @@ const Columns& scenarios() {
                  })});
     append(all, together());
     add_counters(all, counted);
-    // Less what another table holds.
+    // The result without the parts that another table holds.
     all.push_back(text("result", [](const ScenarioSource& s) {
       ordered_json result = s.result;
       result.erase("system");
@@ -182,7 +182,7 @@ const Columns& csv_rows() {
     all.push_back(
         text("scope", [](const ScenarioSource& s) { return Cell(s.program == nullptr ? "all" : "program"); }));
     append(all, program());
-    // Of all programs, so only in their row.
+    // Only the row of all programs has these columns.
     for (auto& column : together()) {
       all.push_back(
           {column.column, [get = column.get](const ScenarioSource& s) { return s.program ? Cell{} : get(s); }});
@@ -207,7 +207,7 @@ ordered_json sums_of(const ordered_json& result) {
   return {{"counters", std::move(sums)}};
 }
 
-// A row for each pair of programs on one GPU.
+// Returns a row for each pair of programs on one GPU.
 std::vector<Row> evictions(const ScenarioSource& s) {
   std::vector<Row> rows;
   for (const ordered_json& by : s.result.at("programs")) {

@@ -11,13 +11,16 @@ namespace uvmsim::sweep {
 std::uint64_t expected_cost(const Point& point) {
   std::error_code missing;
   const std::uintmax_t bytes = std::filesystem::file_size(point.trace, missing);
-  // Work grows with what is moved, which grows with the factor; of a capacity we know only that it is a limit.
+  // The work grows with the moved bytes, which grow with the factor. A capacity says nothing about the factor.
   constexpr std::uint64_t kLargestFactor = 16'000, kUnknownFactor = 4'000;
   std::uint64_t factor = 500;
   if (point.osf_thousandths != 0) factor = std::min(point.osf_thousandths, kLargestFactor);
   if (point.capacity_bytes != 0) factor = kUnknownFactor;
   const std::uint64_t kibibytes = (missing ? 0 : static_cast<std::uint64_t>(bytes) / 1024) + 1;
-  return kibibytes * factor * std::max<std::uint64_t>(point.iterations, 1);
+  // Typical numbers: a recording has about three iterations, and a run that ends when it has settled about a dozen.
+  constexpr std::uint64_t kRecorded = 3, kSettled = 12;
+  const std::uint64_t iterations = point.as_recorded ? kRecorded : point.iterations != 0 ? point.iterations : kSettled;
+  return kibibytes * factor * iterations / kRecorded;
 }
 
 Schedule::Schedule(const Plan& plan, const std::vector<std::size_t>& positions) : plan_(plan) {
@@ -46,7 +49,7 @@ std::optional<std::size_t> Schedule::take(std::optional<std::size_t> last) {
     if (!own.positions.empty()) chosen = &own;
   }
   if (chosen == nullptr) {
-    // Groups without a worker before those that have one.
+    // Groups without a worker come before those that have one.
     for (Group& group : groups_) {
       if (group.positions.empty()) continue;
       const auto better = [](const Group& a, const Group& b) {

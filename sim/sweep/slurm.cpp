@@ -15,8 +15,8 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// For the name of an output file in a line "#SBATCH --output=": quotes group, a backslash takes the next character as
-// it is, and % begins a placeholder.
+// Escapes the name of an output file in a line "#SBATCH --output=": quotes group, a backslash escapes the next
+// character, and % begins a placeholder.
 std::string sbatch_escaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -28,7 +28,7 @@ std::string sbatch_escaped(std::string_view text) {
 }
 
 void check_path(const std::string& path) {
-  // Slurm takes a backslash in the name of an output file as a sign that % is no placeholder.
+  // A backslash in the name of an output file makes Slurm ignore all % placeholders.
   if (std::any_of(path.begin(), path.end(), [](char c) { return is_control(c) || c == '\\'; })) {
     throw_input_error("'{}' holds a backslash or a control character, which sbatch cannot take", path);
   }
@@ -87,7 +87,7 @@ std::string slurm_script(const SlurmJob& job) {
     check_time(job.time);
     script += fmt::format("#SBATCH --time={}\n", job.time);
   }
-  // A task that Slurm starts again after its node failed goes on, also in its log.
+  // A task that Slurm requeues after a node failure continues, and appends to its log.
   script += fmt::format("#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --output=\"{}/%A_%a.log\"\n",
                         sbatch_escaped(slurm_log_folder(job.folder)));
   for (const std::string& option : job.options) {

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The axes that `object` names, over what `axes` holds already; `others` are keys that are none.
+// Reads the axes in `object` over the values already in `axes`; `others` are allowed keys that are not axes.
 void read_axes(const JsonValue& object, std::vector<std::string> others, bool of_scenarios, Axes& axes) {
   const AxisOf other_kind = of_scenarios ? AxisOf::kPrograms : AxisOf::kScenarios;
   for (const AxisKey& known : axis_keys()) others.emplace_back(known.name);
@@ -42,7 +42,7 @@ void add_grid(const Axes& axes, const JsonValue& object, bool of_scenarios, Spec
   append_points(axes, object, spec.points);
 }
 
-// A sweep is of the one or the other: their results have other columns.
+// Returns whether the sweep is of scenarios. It cannot mix them with programs, whose results have other columns.
 bool is_of_scenarios(const JsonValue& top) {
   bool of_scenarios = top.has("scenarios");
   const auto grids = top.find("grids");
@@ -53,7 +53,7 @@ bool is_of_scenarios(const JsonValue& top) {
   return of_scenarios;
 }
 
-// Where it says nothing, the scenarios do.
+// Axes without defaults: where a sweep names no value, the scenario's own one applies.
 Axes unsaid() {
   Axes axes;
   axes.settings.clear();
@@ -62,7 +62,7 @@ Axes unsaid() {
   return axes;
 }
 
-// One for each program and system: points that differ in limit and policies share it.
+// Returns one baseline for each program and system; points that differ in limit and policies share it.
 std::vector<Point> baselines_of(const std::vector<Point>& points) {
   std::vector<Point> baselines;
   std::set<std::string> known;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sweep as its user wrote it: SPEC.json, a grid of runs or a list of grids. configs/sweep.schema.json describes it to
-// editors, README.md here to people.
+// editors, README.md to readers.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ namespace uvmsim::sweep {
 struct Spec {
   std::string description;
   std::string json;           // the file's content, on one line
-  std::vector<Point> points;  // every combination, in order; files by absolute path; the same one may be there twice
-  std::vector<scenario::ScenarioPoint> scenarios;  // instead of points
-  std::vector<Point> baselines;  // what the slowdowns of these points divide by; run, too, where the grid lacks them
+  std::vector<Point> points;  // every combination, in order, with absolute paths; points may repeat
+  std::vector<scenario::ScenarioPoint> scenarios;  // used instead of points
+  std::vector<Point> baselines;  // the baselines of these points' slowdowns; they run too if the grid lacks them
 };
 
 inline constexpr std::uint64_t kLargestSweep = 1'000'000;  // points

@@ -46,8 +46,7 @@ std::optional<TimeLeft::Milliseconds> TimeLeft::of(const Point& point) const {
   return std::nullopt;
 }
 
-// What goes on beyond its estimate takes as long again as it is over, and never less than a tenth of the estimate: that
-// it is done is known only when it is.
+// A point past its estimate is assumed to need its overrun again, and at least a tenth of the estimate, until it ends.
 TimeLeft::Milliseconds TimeLeft::left_of(Milliseconds whole, Milliseconds elapsed) {
   if (elapsed == Milliseconds{}) return whole;
   return std::max({whole - elapsed, elapsed - whole, whole / 10});

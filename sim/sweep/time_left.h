@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the rest of a sweep will take: learnt from the points that are done, not from sizes of files alone.
+// Estimates how long the rest of a sweep will take, from the points that are done.
 //
-// By the median of time over expected_cost(): a few large points that go fast per byte must not speak for many small
-// ones.
+// The estimate uses the median of time over expected_cost(), so that a few large points with a low ratio do not
+// dominate many small ones.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,13 @@ class TimeLeft {
 
   void note(const Point& point, Milliseconds took);
 
-  // Of one point that has not run: its expected_cost() times the median ratio of the points that are like it (trace,
-  // layout and policies; else trace; else any). Nothing before the first is done.
+  // Estimates a point that has not run: its expected_cost() times the median ratio of the done points that are most
+  // like it (same trace, layout and policies; else same trace; else any). Returns nothing before the first point is
+  // done.
   std::optional<Milliseconds> of(const Point& point) const;
 
-  // Of all that is left, on so many processes; a running one has had its `elapsed`, perhaps more than was expected.
+  // Estimates the remaining points on `processes` processes. A running point has run for `elapsed`, which may exceed
+  // its estimate.
   struct Rest {
     const Point* point;
     Milliseconds elapsed{};
@@ -40,7 +42,7 @@ class TimeLeft {
     std::uint64_t milliseconds_for(std::uint64_t other_cost) const;
   };
   static Milliseconds left_of(Milliseconds whole, Milliseconds elapsed);
-  // From what is most like the point to what is least.
+  // Returns the point's kinds, from the most to the least specific.
   static std::vector<std::string> kinds(const Point& point);
 
   std::map<std::string, std::vector<Done>> done_;  // by kind, the fastest per cost first

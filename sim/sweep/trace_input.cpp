@@ -25,7 +25,7 @@ std::uint64_t memory_of_list(const std::vector<Item>& list) {
   return list.capacity() * sizeof(Item);
 }
 
-// What lists that several kernels share take counts once: `seen` are the lists that were counted.
+// Returns the memory of a list. Lists that several kernels share count once: `seen` holds those already counted.
 std::uint64_t memory_of_list(const trace::ExtentList& list, std::unordered_set<const void*>& seen) {
   return seen.insert(list.identity()).second ? memory_of_list<trace::Extent>(list) : 0;
 }
@@ -56,7 +56,7 @@ void free_list(std::vector<Item>& list) {
   list = std::vector<Item>();
 }
 
-// Leaves of the record what a touched footprint depends on. Who measures it holds back records of whole iterations.
+// Keeps only what a touched footprint depends on, because measuring it buffers the records of whole iterations.
 void keep_extents(trace::Record& record) {
   if (auto* kernel = std::get_if<trace::Kernel>(&record)) {
     free_list(kernel->touches);
@@ -69,7 +69,7 @@ void keep_extents(trace::Record& record) {
   }
 }
 
-// Leaves what a footprint depends on.
+// Keeps only what a footprint depends on.
 void free_lists(trace::Record& record) {
   keep_extents(record);
   if (auto* kernel = std::get_if<trace::Kernel>(&record)) {
@@ -77,7 +77,7 @@ void free_lists(trace::Record& record) {
   }
 }
 
-// Can be read once only.
+// Returns whether the file can be read only once.
 bool is_pipe(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_fifo(path, ignored);
@@ -115,7 +115,7 @@ trace::TraceReader TraceInput::open() const {
 
 void TraceInput::check_unchanged() const {
   if (in_memory_ || FileStamp::of(path_) == stamp_) return;
-  // A new name or new rights are no new content.
+  // A new name or new permissions do not change the content.
   if (sha256_of_file(path_) == description_.sha256) return;
   throw_input_error("{}: changed since it was first read; results would be of two files", name_);
 }
@@ -149,7 +149,7 @@ std::uint64_t TraceInput::footprint_bytes(const layout::LayoutChoice& layout, st
         kept_.push_back(record);
         kept_bytes_ += memory_of(kept_.back(), lists);
         keeping = kept_bytes_ <= largest_kept_bytes_;
-        if (!keeping) free_list(kept_);
+        if (!keeping) kept_ = {};
       }
       free_lists(record);
       return true;
@@ -181,6 +181,18 @@ std::uint64_t TraceInput::touched_footprint_bytes(const layout::LayoutChoice& la
   return touched;
 }
 
+const trace::Repeatable& TraceInput::repeatable(const ReadProgress& progress) {
+  if (repeatable_) return *repeatable_;
+  if (!checked_) footprint_bytes({}, 0, progress);
+  const RecordSource source = [recorded = play(progress)](trace::Record& record) {
+    if (!recorded(record)) return false;
+    free_lists(record);
+    return true;
+  };
+  repeatable_ = trace::find_repeatable(source);
+  return *repeatable_;
+}
+
 RecordSource TraceInput::play(const ReadProgress& progress) const {
   if (kept_bytes_ != 0) {
     return [this, progress, next = std::size_t{0}](trace::Record& record) mutable {
@@ -190,7 +202,7 @@ RecordSource TraceInput::play(const ReadProgress& progress) const {
       return true;
     };
   }
-  // Shared, because a std::function must be copyable and a reader is not.
+  // Shared, because std::function requires a copyable object and a reader cannot be copied.
   auto reader = std::make_shared<trace::TraceReader>(open());
   return [this, reader, progress, done = std::uint64_t{0}](trace::Record& record) mutable {
     if (progress && done % kRecordsBetweenUpdates == 0) progress(done);

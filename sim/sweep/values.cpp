@@ -58,14 +58,18 @@ std::uint64_t parse_unsigned(const std::string& option, const std::string& text)
   return *value;
 }
 
-std::uint64_t parse_iterations(const std::string& option, const std::optional<std::string>& text) {
-  if (!text) return 0;
+std::uint64_t parse_iteration_count(const std::string& option, const std::string& text) {
   constexpr std::uint64_t kMost = 1'000'000;
-  const auto value = parse_digits(*text);
+  const auto value = parse_digits(text);
   if (!value || *value == 0 || *value > kMost) {
-    throw_input_error("{}: '{}' is no number of iterations; allowed: 1 to {}", option, *text, kMost);
+    throw_input_error("{}: '{}' is no number of iterations; allowed: 1 to {}, recorded, settled", option, text, kMost);
   }
   return *value;
+}
+
+void parse_iterations(const std::string& option, const std::optional<std::string>& text, Point& point) {
+  point.as_recorded = text == "recorded";
+  point.iterations = !text || point.as_recorded || text == "settled" ? 0 : parse_iteration_count(option, *text);
 }
 
 std::uint64_t parse_time_scale(const std::string& option, const std::string& text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of options: text to integers, without floating point. Each throws InputError naming the option, the text and
-// what is allowed.
+// Parses values of options: text to integers, without floating point. Each function throws InputError naming the
+// option, the text and the allowed values.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/engine/simulation.h"
+#include "sim/sweep/point.h"
 
 namespace uvmsim::sweep {
 
@@ -23,13 +24,15 @@ std::uint64_t parse_size(const std::string& option, const std::string& text);
 // Decimal digits only, up to 2^64 - 1.
 std::uint64_t parse_unsigned(const std::string& option, const std::string& text);
 
-// "10": at least 1, at most 1000000; not given: 0, as many as were recorded.
-std::uint64_t parse_iterations(const std::string& option, const std::optional<std::string>& text);
+// "10": at least 1, at most 1000000.
+std::uint64_t parse_iteration_count(const std::string& option, const std::string& text);
+// Parses "10", "recorded" or "settled" into a point; without a text, "settled".
+void parse_iterations(const std::string& option, const std::optional<std::string>& text, Point& point);
 
 // "auto": 0; "1.25": 1250000. A factor is above 0, at most 1000, with at most six digits after the point.
 std::uint64_t parse_time_scale(const std::string& option, const std::string& text);
 
-// Whether it is the touched one; "allocated" or "touched".
+// Parses "allocated" or "touched"; returns whether it is "touched".
 bool parse_footprint(const std::string& option, const std::string& text);
 
 // "pytorch_caching:max_split_size_bytes=512MiB"; the name and all parameters are checked.
@@ -38,7 +41,7 @@ layout::LayoutChoice parse_layout(const std::string& option, const std::string& 
 // "tree:threshold=51,min_faults=1"
 PolicyChoice parse_policy(const std::string& option, const std::string& text);
 
-// One of the allowed words.
+// Returns the text if it is one of the allowed words.
 std::string parse_choice(const std::string& option, const std::string& text, const std::vector<std::string>& allowed);
 
 }  // namespace uvmsim::sweep

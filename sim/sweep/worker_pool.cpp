@@ -23,13 +23,13 @@
 namespace uvmsim::sweep {
 namespace {
 
-// One message fits a socket's buffer on every system.
+// A message of this size fits into a socket's buffer on every system.
 constexpr std::size_t kLongestMessage = 60'000;
-// A message that begins so is the last of a worker: why it ends.
+// The prefix of a worker's last message, which says why it ends.
 constexpr const char* kDeath = "\x04";
 constexpr std::string_view kDeathWithoutMemory = "\x04out of memory";
 
-// The whole message; nothing when the other side is gone.
+// Receives a whole message; returns nothing when the other side is gone.
 std::optional<std::string> receive(int socket) {
   std::string message(kLongestMessage, '\0');
   ssize_t length = -1;
@@ -77,7 +77,7 @@ WorkerPool::Worker WorkerPool::start() {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
     throw_input_error("cannot start a worker: {}", std::strerror(errno));
   }
-  std::fflush(nullptr);  // a worker that is killed flushes nothing, one that aborts might
+  std::fflush(nullptr);  // _exit() flushes nothing but abort() might, so the buffers are emptied before the fork
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
   if (process < 0) {
@@ -98,16 +98,14 @@ WorkerPool::Worker WorkerPool::start() {
 void WorkerPool::serve(int socket, pid_t parent) noexcept {
   socket_to_parent = socket;
   end_without_memory_by(tell_parent_of_no_memory);
-  // Ctrl-C and the end of a terminal reach the whole group of processes; what happens then is for the parent to say.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGHUP, SIG_IGN);
-  std::signal(SIGTERM, SIG_DFL);
+  // Ctrl-C, the end of a terminal and `timeout` signal the whole process group; the parent alone handles them.
+  for (const int signal : {SIGINT, SIGHUP, SIGTERM}) std::signal(signal, SIG_IGN);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(0);  // it died before the line above
+  if (::getppid() != parent) ::_exit(0);  // it died before the call above
   policy::report_plugin_calls_to(socket, kDeath);
   while (const auto request = receive(socket)) {
     std::string answer = work_(*request);
-    if (answer.empty()) answer = " ";  // an empty message would look like an end
+    if (answer.empty()) answer = " ";  // an empty message would look like the end
     if (!transmit(socket, answer)) break;
   }
   ::_exit(0);
@@ -123,7 +121,8 @@ int WorkerPool::bury(Worker& worker) {
 }
 
 void WorkerPool::send(std::size_t worker, const std::string& request) {
-  // A dead worker shows when its answer is waited for.
+  // A dead worker is noticed when its answer is waited for.
+  workers_[worker].busy = true;
   static_cast<void>(transmit(workers_[worker].socket, request));
 }
 
@@ -134,6 +133,12 @@ std::optional<WorkerPool::Event> WorkerPool::wait(std::chrono::milliseconds time
   for (std::size_t i = 0; i < sockets.size(); ++i) {
     if (sockets[i].revents == 0) continue;
     Worker& worker = workers_[i];
+    if (!worker.busy) {  // an idle worker can only have died, and nobody waits for it
+      bury(worker);
+      worker = start();
+      continue;
+    }
+    worker.busy = false;
     Event event;
     event.worker = i;
     event.process = worker.process;

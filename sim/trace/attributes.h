@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of a trace's header that mean something to a replay.
+// Attributes of a trace's header that affect a replay.
 #pragma once
 
 #include <charconv>
@@ -10,10 +10,10 @@
 
 namespace uvmsim::trace {
 
-// How many images the program's NCHW tensors hold.
+// The attribute with the number of images in the program's NCHW tensors.
 inline constexpr std::string_view kImagesAttribute = "images";
 
-// Its value; 0: the header does not say.
+// Returns its value; 0 if the header does not have it.
 inline std::uint64_t images_named(const Header& header) {
   for (const auto& [key, value] : header.attributes) {
     std::uint64_t images = 0;

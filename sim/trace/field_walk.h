@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How record.h states the fields of a record: key in the JSON-lines form, field of the message in `.uvmt`, whether it
-// must be there, limits, meaning. What writes and reads both forms, checks records (shape.cpp, validate.cpp), adds up
-// their times (statistics.cpp) and prints `uvmsim trace fields` walks over them.
+// The vocabulary in which record.h states the fields of a record: key in the JSON-lines form, field of the message in
+// `.uvmt`, presence, limits, meaning. Walks over these fields write and read both forms, check records (shape.cpp,
+// validate.cpp), sum their times (statistics.cpp) and print `uvmsim trace fields`.
 //
 // `fields(walk, record)` calls one function of `walk` per field, in the order in which both forms are written:
 //   number, stream, flag, time, signed_time, device, name (a value of an enum), text, dimensions, place, list
@@ -28,7 +28,7 @@ enum class Presence : std::uint8_t {
 template <class Walk, class T>
 using Of = std::conditional_t<Walk::kConstant, const T&, T&>;
 
-// Passes by all fields: a walk over some of them has functions for those.
+// Ignores all fields; a walk over some of them overrides their functions.
 struct ReadingWalk {
   static constexpr bool kConstant = true;
   void number(auto&&...) {}
@@ -45,8 +45,8 @@ struct ReadingWalk {
   void end_of_version(const Header&) {}
 };
 
-// A key of JSON and the field of a protobuf message that holds the same; walks that want the key alone take it as text.
-// The functions are compiled where the messages are known.
+// A key of JSON and the corresponding field of a protobuf message; it converts to text for walks that need only the
+// key. The functions are compiled where the messages are known.
 template <class Has, class Get, class Set, class Edit>
 struct Key {
   std::string_view text;
@@ -60,7 +60,7 @@ template <class Has, class Get, class Set, class Edit>
 constexpr Key<Has, Get, Set, Edit> make_key(std::string_view text, Has has, Get get, Set set, Edit edit) {
   return {text, has, get, set, edit};
 }
-// For record.h, which undefines them.
+// These macros are for record.h, which undefines them.
 #define UVMSIM_KEY_OF(key, field)                                            \
   make_key(                                                                  \
       #key, [](const auto& message) { return message.has_##field(); },       \
@@ -69,7 +69,7 @@ constexpr Key<Has, Get, Set, Edit> make_key(std::string_view text, Has has, Get 
       [](auto& message) -> decltype(auto) { return *message.mutable_##field(); })
 #define UVMSIM_KEY(field) UVMSIM_KEY_OF(field, field)
 
-// An item of a list in JSON, for messages, and how many parts it has.
+// The form of a list's item in JSON, for messages, and its number of parts.
 struct ItemForm {
   std::string_view text;
   std::size_t parts;

@@ -42,7 +42,7 @@ Input Input::from_memory(std::string_view bytes) {
 
 std::string_view Input::peek(std::size_t bytes) {
   while (rest_.size() < bytes && file_) {
-    // What is left moves to the front; it is short, because peeks are.
+    // The unread rest moves to the front; it is short, because peeks are.
     if (!rest_.empty()) std::memmove(buffer_.data(), rest_.data(), rest_.size());
     const std::size_t got = std::fread(buffer_.data() + rest_.size(), 1, buffer_.size() - rest_.size(), file_.get());
     rest_ = std::string_view(buffer_.data(), rest_.size() + got);

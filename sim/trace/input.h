@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where trace bytes come from: a file, standard input, or memory, with a look ahead.
+// A source of trace bytes with look-ahead: a file, standard input, or memory.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Input {
   // Reads from memory that the caller keeps alive.
   static Input from_memory(std::string_view bytes);
 
-  // The bytes not yet consumed that are at hand: at least `bytes` (up to 64 KB), unless the input ends before. Throws
+  // Returns at least `bytes` (up to 64 KB) of the bytes not yet consumed, or fewer at the end of the input. Throws
   // InputError on a read error.
   std::string_view peek(std::size_t bytes = 1);
   void consume(std::size_t bytes);
@@ -31,7 +31,7 @@ class Input {
     void operator()(std::FILE* file) const;
   };
 
-  std::unique_ptr<std::FILE, FileCloser> file_;  // null: memory, or all is read
+  std::unique_ptr<std::FILE, FileCloser> file_;  // null: memory, or everything is read
   std::string path_;
   std::vector<char> buffer_;
   std::string_view rest_;

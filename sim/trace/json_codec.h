@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records as JSON lines: the form that people read and write by hand. README.md lists the keys.
 //
-// Every value that a record does not need is left out when it has its default, and reading puts the default back.
+// A value that a record does not need is left out when it has its default; reading restores the default.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,12 +12,12 @@
 
 namespace uvmsim::trace {
 
-// One line with its "\n", appended to `out`. Throws InputError for a name that is not UTF-8.
+// Appends one line with its "\n" to `out`. Throws InputError for a name that is not UTF-8.
 void append_json(const Header& header, std::string& out);
 void append_json(const Record& record, std::string& out);
 
-// One line, without its end. They throw InputError (without file and line; the caller adds them) for text that is not
-// a JSON object, an unknown record type, an unknown or missing key, a wrong type, or a value out of range. `record`
+// Parse one line without its end. They throw InputError (without file and line; the caller adds them) for text that is
+// not a JSON object, an unknown record type, an unknown or missing key, a wrong type, or a value out of range. `record`
 // is overwritten; its storage is reused.
 Header parse_json_header(std::string_view line);
 void parse_json_record(std::string_view line, Record& record);

@@ -66,7 +66,7 @@ class PartReader {
   const Json* next_;
 };
 
-// Reads one record, which has its defaults.
+// Reads one record, which holds its defaults.
 class FieldReader {
  public:
   static constexpr bool kConstant = false;
@@ -129,7 +129,7 @@ class FieldReader {
   void list(std::string_view key, List& items, Presence presence, std::string_view) {
     if (const Json* value = find(key, presence)) PartReader::read_list(*value, fmt::format("'{}'", key), items);
   }
-  // Another major version is refused before its keys, which may be new.
+  // Another major version is refused before its keys, which may be unknown.
   void end_of_version(const Header& header) {
     if (header.major != kSchemaMajor) check_shape(header);
   }
@@ -139,7 +139,7 @@ class FieldReader {
   const Json* find(std::string_view key, Presence presence) {
     return presence == Presence::kRequired ? &fields_.require(key) : fields_.find(key);
   }
-  // Names the value only when it is wrong.
+  // Builds the message only when the value is wrong.
   const std::string& text_of(const Json& value, std::string_view key) const {
     const auto* text = value.get_ptr<const std::string*>();
     return text != nullptr ? *text : json_text(value, fields_.place_of(key));
@@ -148,7 +148,7 @@ class FieldReader {
   JsonFields fields_;
 };
 
-// "t" of the object on the line.
+// Returns "t" of the object on the line.
 const std::string& record_type(const Json& object) {
   if (!object.is_object()) {
     throw_input_error("a record must be an object {{\"t\":...}}, not {}", json_line_kind(object));
@@ -158,7 +158,7 @@ const std::string& record_type(const Json& object) {
   return json_text(*type, "'t'");
 }
 
-// Lists from their innermost on: the library's destructor would first move all there is onto a stack of its own.
+// Frees lists from the innermost on: the library's destructor would first move all of them to a stack of its own.
 void free_items(Json& value) {
   auto* items = value.get_ptr<Json::array_t*>();
   if (items == nullptr) return;
@@ -195,7 +195,7 @@ Header parse_json_header(std::string_view line) {
     throw_input_error("this is a raw recording, not a trace; convert it with 'uvmsim trace import raw'");
   }
   Header header;
-  header.minor = 0;  // when it is missing
+  header.minor = 0;  // its default when missing
   FieldReader reader(object, "header");
   fields(reader, header);
   reader.finish();

@@ -2,24 +2,36 @@
 #include "sim/trace/kernel_names.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <tuple>
 #include <utility>
 
 namespace uvmsim::trace {
 
 namespace {
 
-// "128x64..." at the begin of the text.
-std::optional<std::pair<std::uint32_t, std::uint32_t>> leading_shape(std::string_view text) {
+constexpr std::uint32_t kMostOfShape = 1024;
+
+// Parses "128x64..." at the begin of the text, and "8" after "128x64x" or "128x64_" (0 if absent).
+struct LeadingShape {
+  std::uint32_t first = 0, second = 0, third = 0;
+};
+std::optional<LeadingShape> leading_shape(std::string_view text) {
   std::uint32_t first = 0, second = 0;
   const char* const end = text.data() + text.size();
   const auto one = std::from_chars(text.data(), end, first);
   if (one.ec != std::errc{} || one.ptr == end || *one.ptr != 'x') return std::nullopt;
   const auto two = std::from_chars(one.ptr + 1, end, second);
-  constexpr std::uint32_t kMost = 1024;
-  if (two.ec != std::errc{} || first == 0 || second == 0 || first > kMost || second > kMost) return std::nullopt;
-  return std::pair(first, second);
+  if (two.ec != std::errc{} || first == 0 || second == 0 || first > kMostOfShape || second > kMostOfShape) {
+    return std::nullopt;
+  }
+  LeadingShape shape{first, second};
+  if (two.ptr != end && (*two.ptr == 'x' || *two.ptr == '_')) {
+    std::uint32_t third = 0;
+    const auto three = std::from_chars(two.ptr + 1, end, third);
+    if (three.ec == std::errc{} && third <= kMostOfShape) shape.third = third;
+  }
+  return shape;
 }
 
 }  // namespace
@@ -49,7 +61,7 @@ std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
   } else if (half_precision_by_name(kernel_name)) {
     tile.element_bytes = 2;
   }
-  // The two letters are of BLAS, which has matrices column by column: its first one has our columns.
+  // The two letters follow BLAS, which stores matrices by columns: its first matrix is the one with these columns.
   const std::string_view after_gemm = kernel_name.substr(kernel_name.find("gemm"));
   tile.columns_run_along_sum = names_any(after_gemm, {"_tn_", "_tt_"});
   tile.rows_run_along_sum = !names_any(after_gemm, {"_nt_", "_tt_"});
@@ -57,7 +69,9 @@ std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
   if (const std::size_t at = kernel_name.find(kTileSize); at != std::string_view::npos) {
     const auto shape = leading_shape(kernel_name.substr(at + kTileSize.size()));
     if (!shape) return std::nullopt;
-    std::tie(tile.rows, tile.columns) = *shape;
+    tile.rows = shape->first;
+    tile.columns = shape->second;
+    tile.sum_elements = shape->third;
     return tile;
   }
   if (kernel_name.find("cutlass") == std::string_view::npos) return std::nullopt;
@@ -65,11 +79,32 @@ std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
   for (std::size_t at = kernel_name.find('_', gemm); at != std::string_view::npos; at = kernel_name.find('_', at + 1)) {
     const auto shape = leading_shape(kernel_name.substr(at + 1));
     if (!shape) continue;
-    std::tie(tile.columns, tile.rows) = *shape;
+    tile.columns = shape->first;
+    tile.rows = shape->second;
+    tile.sum_elements = shape->third;
     tile.cutlass = true;
     return tile;
   }
   return std::nullopt;
+}
+
+std::optional<MulticastTile> multicast_tile_by_name(std::string_view kernel_name) {
+  constexpr std::string_view kName = "nvjet_";
+  std::size_t at = kernel_name.find(kName);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::optional<MulticastTile> tile;
+  int shapes = 0;  // tile, slab and stages, cluster
+  for (at = kernel_name.find('_', at); at != std::string_view::npos; at = kernel_name.find('_', at + 1)) {
+    const auto shape = leading_shape(kernel_name.substr(at + 1));
+    if (!shape) continue;
+    if (++shapes == 1) tile = MulticastTile{shape->first, shape->second};
+    if (shapes == 3) {
+      tile->cluster_rows = std::max(1u, shape->first);
+      tile->cluster_columns = std::max(1u, shape->second);
+      break;
+    }
+  }
+  return tile;
 }
 
 std::optional<PixelTile> pixel_tile_by_name(std::string_view kernel_name) {
@@ -81,6 +116,20 @@ std::optional<PixelTile> pixel_tile_by_name(std::string_view kernel_name) {
   }
   const auto shape = leading_shape(kernel_name.substr(at + kTileSize.size()));
   return shape ? std::optional(PixelTile{shape->first, shape->second}) : std::nullopt;
+}
+
+ConvolutionEngine convolution_engine_by_name(std::string_view kernel_name) {
+  constexpr std::array<std::pair<std::string_view, ConvolutionEngine>, 5> kEngines{{
+      {"implicit_convolve_sgemm", ConvolutionEngine::kWordByWord},
+      {"dgrad_engine", ConvolutionEngine::kImageGradient},
+      {"wgrad_implicit_gemm", ConvolutionEngine::kWeightGradient},
+      {"wgrad_alg0_engine", ConvolutionEngine::kWeightGradientAtomics},
+      {"wgrad_alg1_engine", ConvolutionEngine::kWeightGradientAtomicsOfWindow},
+  }};
+  for (const auto& [part, engine] : kEngines) {
+    if (kernel_name.find(part) != std::string_view::npos) return engine;
+  }
+  return ConvolutionEngine::kOther;
 }
 
 std::optional<Loop> loop_by_name(std::string_view kernel_name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel's name says about how it spreads its accesses.
+// Properties of a kernel's accesses that its name reveals.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace uvmsim::trace {
 
 bool names_any(std::string_view kernel_name, std::initializer_list<std::string_view> parts);
 
-// Arithmetic on 2-byte elements.
+// Returns whether the kernel computes on 2-byte elements.
 bool half_precision_by_name(std::string_view kernel_name);
 
-// kTiled for the matrix products and convolutions of cuBLAS, cuDNN and CUTLASS, else kBlockLinear.
+// Returns kTiled for the matrix products and convolutions of cuBLAS, cuDNN and CUTLASS, else kBlockLinear.
 Distribution distribution_by_name(std::string_view kernel_name);
 
 // The tile of a row-major product that one thread block computes.
@@ -24,43 +24,66 @@ struct MatrixTile {
   std::uint32_t rows = 0, columns = 0;  // in elements
   std::uint32_t element_bytes = 4;
   // CUTLASS: block x works on row x / w of tiles and column x % w + y * w; w is 8, 4, 2 or 1, by the number of columns.
-  // Else x is the row and y the column.
+  // Otherwise x is the row and y the column.
   bool cutlass = false;
-  // Of the input that has the output's rows, and of the one that has its columns: whether what is summed over runs
-  // along rows of memory, as in `_tn_`; else across them.
+  // For the input with the output's rows, and for the input with its columns: whether the summed dimension runs along
+  // rows of memory, as in `_tn_`; otherwise it runs across them.
   bool rows_run_along_sum = true, columns_run_along_sum = true;
+  // Elements of the summed dimension that a block loads at a time, for each row or column of its tile; 0: unknown.
+  std::uint32_t sum_elements = 0;
 };
 
-// Of matrix products whose names say it: `tilesize128x64x8` of cuBLAS's own kernels, `256x128_8x4` of CUTLASS's, where
-// the columns come first. Found from names and grids of products of known shape under cuBLAS 13 (tests/engine/
-// tile_shape_test.cpp).
+// Returns the tile of a matrix product whose name contains it: `tilesize128x64x8` of cuBLAS's own kernels,
+// `256x128_8x4` of CUTLASS's, where the columns come first. Found from names and grids of products of known shape under
+// cuBLAS 13 (tests/engine/tile_shape_test.cpp).
 std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name);
 
-// Of cuDNN's implicit products that write NCHW tensors (`fprop`, `dgrad` with `tilesize256x64x8`): the grid's x counts
-// tiles of channels, y tiles of the pixels of all images behind one another. Found from grids of convolutions of known
-// shape.
+// The tile of cuBLAS's products for Hopper (`nvjet_sm90_tst_256x128_64x4_1x2_h_...`): its rows and columns, and the
+// numbers of a cluster's blocks that lie side by side in each direction and receive shared data by multicast.
+struct MulticastTile {
+  std::uint32_t rows = 0, columns = 0;
+  std::uint32_t cluster_rows = 1, cluster_columns = 1;
+  std::uint32_t element_bytes = 2;
+};
+std::optional<MulticastTile> multicast_tile_by_name(std::string_view kernel_name);
+
+// The tile of cuDNN's implicit products that write NCHW tensors (`fprop`, `dgrad` with `tilesize256x64x8`): the grid's
+// x counts tiles of channels, y tiles of the pixels of all images in sequence. Found from grids of convolutions of
+// known shape.
 struct PixelTile {
   std::uint32_t pixels = 0, channels = 0;
 };
 std::optional<PixelTile> pixel_tile_by_name(std::string_view kernel_name);
 
+// cuDNN's convolutions other than implicit products of NCHW pixels (PixelTile), by what they compute and store.
+enum class ConvolutionEngine : std::uint8_t {
+  kOther,
+  kWordByWord,                     // `implicit_convolve_sgemm`: stores one word at a time
+  kImageGradient,                  // `dgrad_engine`: likewise
+  kWeightGradient,                 // `wgrad` of NHWC tensors
+  kWeightGradientAtomics,          // `wgrad_alg0_engine`: slices of the sum are added by atomics
+  kWeightGradientAtomicsOfWindow,  // `wgrad_alg1_engine`: likewise
+};
+ConvolutionEngine convolution_engine_by_name(std::string_view kernel_name);
+
 // A grid-stride loop.
 struct Loop {
   std::uint32_t bytes_per_access = 4;  // of one thread
-  std::uint32_t unroll = 1;            // strides per turn of the loop, which a thread accesses at once
+  std::uint32_t unroll = 1;            // strides per iteration of the loop, which a thread accesses at once
 };
 
-// Of PyTorch's random numbers (four strides at once, as its generator yields four) and its dropout.
+// Returns the loop of PyTorch's random numbers (four strides at once, as its generator yields four) and its dropout.
 std::optional<Loop> loop_by_name(std::string_view kernel_name);
 
-// Whether each thread block has one channel of an NCHW tensor, which is a plane of every image (cuDNN's batch norm).
+// Returns whether each thread block has one channel of an NCHW tensor, which is a plane of every image (cuDNN's batch
+// norm).
 bool block_per_channel_by_name(std::string_view kernel_name);
 
-// Of such a kernel, the images that a thread block has in hand at once: cuDNN's bn_fw_tr_1C11_kernel_NCHW names the
-// threads that share a plane.
+// For such a kernel, returns the number of images that a thread block works on at once: cuDNN's
+// bn_fw_tr_1C11_kernel_NCHW names the threads that share a plane.
 std::uint64_t images_at_once_by_name(std::string_view kernel_name, std::uint64_t threads);
 
-// Whether such a kernel keeps what it read until it writes (cuDNN's `singleread`).
+// Returns whether such a kernel keeps its input until it writes (cuDNN's `singleread`).
 bool reads_once_by_name(std::string_view kernel_name);
 
 // Whether all warps of a block walk the same row together, whatever the shape of the block (PyTorch's layer norm).

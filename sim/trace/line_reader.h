@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of a text, plain or zstd-compressed. Shared by the JSON-lines reader and the importers.
+// The lines of a text, plain or zstd-compressed, for the JSON-lines reader and the importers.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ class LineReader {
   // Detects compression from the first bytes. The input must outlive the reader.
   explicit LineReader(Input& input);
 
-  // The next line without its end ("\n" or "\r\n"); false at the end of the text. The view holds until the next call.
-  // Throws DamageError when compressed data are damaged, InputError for a line longer than kMaxLineBytes.
+  // Reads the next line without its end ("\n" or "\r\n"); returns false at the end of the text. The view is valid until
+  // the next call. Throws DamageError when compressed data are damaged, InputError for a line longer than
+  // kMaxLineBytes.
   bool next(std::string_view& line);
 
-  // What `read` returns; InputErrors of it get `file` and the line in front.
+  // Returns read(); an InputError that it throws gets `file` and the line in front.
   template <class Read>
   auto with_place(std::string_view file, const Read& read) const {
     try {
@@ -36,7 +37,7 @@ class LineReader {
   bool ended_by_newline() const { return ended_by_newline_; }  // false: the text stops within that line
 
  private:
-  bool fill();  // more text behind what is there; false when there is none
+  bool fill();  // Reads more text; returns false when there is none.
 
   PlainBytes text_;
   std::vector<char> buffer_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists that are in use, to be shared by kernels with equal ones.
+// Lists in use, which kernels with equal lists share.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::uint64_t hash_of(const std::vector<Phase>& phases);
 template <class Item>
 class ListPool {
  public:
-  // A list equal to `items`: one that a kernel still has, else a new one.
+  // Returns a list equal to `items`: that of a kernel if one has it, else a new one.
   SharedList<Item> find(const std::vector<Item>& items) {
     if (items.empty()) return {};
     const std::uint64_t hash = hash_of(items);

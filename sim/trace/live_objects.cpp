@@ -14,9 +14,20 @@ LiveObject& LiveObjects::add(ObjectId id, std::uint64_t bytes) {
     throw_input_error("object {} has {} bytes; allowed: 1 to {}", id, bytes, kMaxObjectBytes);
   }
   if (!seen_.insert(id)) throw_input_error("id {} was given before; ids are never used again", id);
+  if (live_.size() >= kMaxLiveObjects) {
+    throw_input_error("object {} is one too many at the same time; allowed: {}", id, kMaxLiveObjects);
+  }
   LiveObject& added = live_[id];
   added.bytes = bytes;
   return added;
+}
+
+// Of what lives at the same time, all managed objects have addresses of their own, and so may all tensors (layouts).
+void LiveObjects::require_addresses(std::string_view what, ObjectId id, std::uint64_t bytes, std::uint64_t taken) {
+  if (bytes > kMaxObjectBytes) return;  // add() says so
+  if (bytes <= kMaxObjectBytes - taken) return;
+  throw_input_error("{} {} of {} bytes makes {} bytes at the same time; allowed: {}", what, id, bytes, taken + bytes,
+                    kMaxObjectBytes);
 }
 
 void LiveObjects::check_address_free(const ObjectAlloc& object) const {
@@ -39,8 +50,12 @@ void LiveObjects::check_address_free(const ObjectAlloc& object) const {
 
 void LiveObjects::allocate(const ObjectAlloc& object) {
   if (object.va != 0) check_address_free(object);
+  const bool managed = object.kind == ObjectKind::kManaged;
+  if (managed) require_addresses("object", object.id, object.bytes, managed_bytes_);
   LiveObject& added = add(object.id, object.bytes);
   added.va = object.va;
+  added.is_managed = managed;
+  if (managed) managed_bytes_ += object.bytes;
   if (object.va != 0) by_address_.emplace(object.va, object.id);
 }
 
@@ -56,7 +71,9 @@ void LiveObjects::allocate(const TensorAlloc& tensor) {
                         tensor.offset, tensor.bytes, tensor.object, parent->bytes);
     }
   }
+  require_addresses("tensor", tensor.id, tensor.bytes, tensor_bytes_);
   LiveObject& added = add(tensor.id, tensor.bytes);  // may move *parent
+  tensor_bytes_ += tensor.bytes;
   added.is_tensor = true;
   added.parent = tensor.object;
   if (parent != nullptr) ++live_.at(tensor.object).tensors;
@@ -78,6 +95,7 @@ void LiveObjects::release(const ObjectFree& object) {
   if (live.is_tensor) throw_input_error("object_free of {}, which is a tensor; use tensor_free", object.id);
   if (live.tensors != 0) throw_input_error("object {} is freed while {} tensors live in it", object.id, live.tensors);
   if (live.va != 0) by_address_.erase(live.va);
+  if (live.is_managed) managed_bytes_ -= live.bytes;
   live_.erase(object.id);
 }
 
@@ -85,6 +103,7 @@ void LiveObjects::release(const TensorFree& tensor) {
   const LiveObject& live = require(tensor.id);
   if (!live.is_tensor) throw_input_error("tensor_free of {}, which is an object; use object_free", tensor.id);
   if (live.parent != kNoObject) --require(live.parent).tensors;
+  tensor_bytes_ -= live.bytes;
   live_.erase(tensor.id);
 }
 

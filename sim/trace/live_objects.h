@@ -7,17 +7,18 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string_view>
 #include <unordered_map>
 
 #include "sim/trace/record.h"
 
 namespace uvmsim::trace {
 
-// A set of ids that stays small when they come roughly in sequence, as recorders number them.
+// A set of ids, which stays small when ids come roughly in sequence, as recorders number them.
 class SeenIds {
  public:
   bool contains(ObjectId id) const { return boost::icl::contains(runs_, id); }
-  bool insert(ObjectId id) {  // false when it was there already
+  bool insert(ObjectId id) {  // returns false when it was there already
     if (contains(id)) return false;
     runs_.add(id);
     return true;
@@ -30,31 +31,34 @@ class SeenIds {
 struct LiveObject {
   std::uint64_t bytes = 0;
   std::uint64_t va = 0;
-  ObjectId parent = kNoObject;    // of a tensor: the object it lies in
+  ObjectId parent = kNoObject;    // of a tensor: the object that contains it
   std::uint64_t tensors = 0;      // of an object: live tensors in it
-  std::uint64_t last_kernel = 0;  // number of the record that named it last
+  std::uint64_t last_kernel = 0;  // number of the last record that named it
   bool is_tensor = false;
+  bool is_managed = false;  // of an object
 };
 
 class LiveObjects {
  public:
-  // They throw InputError (without the place) for what validate.h lists under "objects".
+  // These throw InputError (without the place) for the cases that validate.h lists under "objects".
   void allocate(const ObjectAlloc& object);
   void allocate(const TensorAlloc& tensor);
   void release(const ObjectFree& object);
   void release(const TensorFree& tensor);
 
-  // The live object or tensor; throws InputError when it was never allocated or is freed.
+  // Returns the live object or tensor; throws InputError when it was never allocated or is freed.
   LiveObject& require(ObjectId id);
 
  private:
   LiveObject& add(ObjectId id, std::uint64_t bytes);
+  static void require_addresses(std::string_view what, ObjectId id, std::uint64_t bytes, std::uint64_t taken);
   void check_address_free(const ObjectAlloc& object) const;
   [[noreturn]] void refuse_missing(ObjectId id) const;
 
   std::unordered_map<ObjectId, LiveObject> live_;  // only looked up, never walked
   std::map<std::uint64_t, ObjectId> by_address_;   // live objects with a recorded address
   SeenIds seen_;
+  std::uint64_t managed_bytes_ = 0, tensor_bytes_ = 0;  // of live ones
 };
 
 }  // namespace uvmsim::trace

@@ -17,7 +17,7 @@ inline constexpr std::array<std::string_view, std::variant_size_v<Record>> kReco
     "object_alloc", "object_free", "tensor_alloc", "tensor_free", "kernel",      "memcpy", "memset",
     "prefetch",     "advise",      "discard",      "sync",        "host_access", "range",  "uvm_counter"};
 
-inline constexpr std::array<std::string_view, 4> kObjectKindNames = {"managed", "device", "pinned", "host"};
+inline constexpr std::array<std::string_view, 5> kObjectKindNames = {"managed", "device", "pinned", "host", "system"};
 inline constexpr std::array<std::string_view, 4> kDistributionNames = {"block_linear", "grid_stride", "thread_chunk",
                                                                        "tiled"};
 inline constexpr std::array<std::string_view, 6> kCoverageNames = {
@@ -41,7 +41,7 @@ constexpr const auto& names_of(Advice) { return kAdviceNames; }
 constexpr const auto& names_of(SyncKind) { return kSyncKindNames; }
 constexpr const auto& names_of(RangeKind) { return kRangeKindNames; }
 
-// What a number in a file stands for, for messages.
+// The noun of each enum, for messages.
 constexpr std::string_view word_of(ObjectKind) { return "object kind"; }
 constexpr std::string_view word_of(Distribution) { return "distribution"; }
 constexpr std::string_view word_of(Coverage) { return "coverage"; }
@@ -50,7 +50,7 @@ constexpr std::string_view word_of(Advice) { return "advice"; }
 constexpr std::string_view word_of(SyncKind) { return "sync kind"; }
 constexpr std::string_view word_of(RangeKind) { return "range kind"; }
 
-// For readers of traces elsewhere.
+// For readers of traces in other rooms.
 using uvmsim::allowed_hint;
 using uvmsim::is_utf8;
 using uvmsim::printable;

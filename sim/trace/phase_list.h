@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel touches, and in which of its phases: lists that copies share.
+// The extents that a kernel touches, by phase: lists that copies share.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct Extent {
 };
 using ExtentList = SharedList<Extent>;
 
-// Appends an extent that lies behind all others; it joins the last one where it goes on in the same mode.
+// Appends an extent that lies behind all others, merging it with the last one if they are adjacent and of the same
+// mode.
 inline void append_extent(std::vector<Extent>& extents, const Extent& next) {
   if (!extents.empty() && extents.back().mode == next.mode &&
       extents.back().first + extents.back().count == next.first) {
@@ -30,7 +31,7 @@ inline void append_extent(std::vector<Extent>& extents, const Extent& next) {
   }
 }
 
-// A slice of the linear block index [first_block, first_block + block_count) and what those blocks touch.
+// A slice of the linear block index [first_block, first_block + block_count) and the extents that those blocks touch.
 // Slots index Kernel::accesses; extents are subsets of it (so a page may appear in many phases).
 struct PhaseAccess {
   std::uint32_t slot = 0;

@@ -11,8 +11,10 @@
 #include "sim/trace/list_pool.h"
 #include "sim/trace/names.h"
 #include "sim/trace/protobuf_codec.h"
+#include "sim/trace/protobuf_numbers.h"
 #include "sim/trace/record.h"
 #include "sim/trace/uvmtrace.pb.h"
+#include "sim/trace/varint.h"
 
 namespace uvmsim::trace {
 
@@ -24,7 +26,7 @@ constexpr bool match(Enum last, ProtoEnum last_in_file, int count_in_file, const
   return static_cast<int>(last) == static_cast<int>(last_in_file) && count_in_file == static_cast<int>(N) &&
          static_cast<std::size_t>(last) == N - 1;
 }
-static_assert(match(ObjectKind::kHost, proto::OBJECT_KIND_HOST, proto::ObjectKind_ARRAYSIZE, kObjectKindNames));
+static_assert(match(ObjectKind::kSystem, proto::OBJECT_KIND_SYSTEM, proto::ObjectKind_ARRAYSIZE, kObjectKindNames));
 static_assert(match(Distribution::kTiled, proto::DISTRIBUTION_TILED, proto::Distribution_ARRAYSIZE,
                     kDistributionNames));
 static_assert(match(Coverage::kTensorMaps, proto::COVERAGE_TENSOR_MAPS, proto::Coverage_ARRAYSIZE, kCoverageNames));
@@ -40,20 +42,6 @@ using Numbers64 = google::protobuf::RepeatedField<std::uint64_t>;
 
 constexpr std::size_t kArenaBytes = std::size_t{64} << 10;  // a few thousand bytes of messages
 
-// A varint at the front of `bytes`, removed from it; false when it is cut off or longer than 64 bits.
-bool take_varint(std::string_view& bytes, std::uint64_t& value) {
-  value = 0;
-  for (unsigned i = 0; i < 10 && i < bytes.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    value |= static_cast<std::uint64_t>(byte & 0x7f) << (7 * i);
-    if (byte < 0x80) {
-      bytes.remove_prefix(i + 1);
-      return i < 9 || byte <= 1;
-    }
-  }
-  return false;
-}
-
 constexpr std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
 }
@@ -68,8 +56,8 @@ class ExtentUnpacker {
 
   std::size_t left() const { return left_; }
 
-  // The next `count` extents as one list. Throws InputError when there are fewer or when one ends beyond kMaxQuantum.
-  // Modes and empty extents are left to check_shape.
+  // Takes the next `count` extents as one list. Throws InputError when there are fewer or when one ends beyond
+  // kMaxQuantum. check_shape() checks modes and empty extents.
   void take(std::size_t count, std::vector<Extent>& out) {
     if (count > left_) throw_input_error("{} extents where {} are left", count, left_);
     left_ -= count;
@@ -96,7 +84,7 @@ class ExtentUnpacker {
   std::size_t left_;
 };
 
-// Throws InputError for a quantum below 0 or from kMaxQuantum on.
+// Throws InputError for a negative quantum and for kMaxQuantum or more.
 std::pair<std::uint64_t, AccessMode> unpack_touch(std::uint64_t number, std::uint64_t& previous) {
   const std::int64_t quantum = static_cast<std::int64_t>(previous) + unzigzag(number >> 2);
   if (quantum < 0 || static_cast<std::uint64_t>(quantum) >= kMaxQuantum) {
@@ -172,13 +160,13 @@ class PhaseReader {
 
   const std::vector<ObjectAccess>& accesses_;
   int next_share_ = 0;
-  std::size_t shared_ = 0;  // extents, in all phases
+  std::size_t shared_ = 0;  // extents that phases share with the kernel
   std::vector<Extent> rest_;
 };
 
-// Makes `record`, into which one is read after the other, hold a T with default values. Of a Kernel all storage is
-// kept: of the one in `record`, or of `spare` when `record` holds something else, and `spare` takes it when something
-// else comes. Its list of accesses keeps its size and content, for the caller to resize and overwrite.
+// Makes `record`, which is reused for every record, hold a T with default values. The storage of a Kernel is kept: the
+// one in `record`, or `spare` when `record` holds another type; `spare` takes it when another type comes. Its list of
+// accesses keeps its size and content, for the caller to resize and overwrite.
 template <class T>
 T& reset_to(Record& record, Kernel& spare) {
   Kernel* held = std::get_if<Kernel>(&record);
@@ -198,7 +186,7 @@ T& reset_to(Record& record, Kernel& spare) {
   }
 }
 
-// `message` is the Entry that the generated code could make no record of.
+// `message` is an Entry in which the generated code found no known record.
 [[noreturn]] void refuse_unknown_record(std::string_view message) {
   constexpr std::uint64_t kNewStringsTag = 1 << 3 | 2;
   std::uint64_t tag = 0, size = 0;
@@ -214,14 +202,14 @@ T& reset_to(Record& record, Kernel& spare) {
 struct ProtobufDecoder::State {
   std::vector<char> arena_block = std::vector<char>(kArenaBytes);
   google::protobuf::Arena arena{arena_block.data(), arena_block.size()};
-  std::vector<std::string> strings{std::string()};  // of the frame; number 0 is the empty one
-  std::vector<std::uint64_t> last_by_slot;          // of the list being read
+  std::vector<std::string> strings{std::string()};  // of the current frame; number 0 is the empty one
+  std::vector<std::uint64_t> last_by_slot;          // for the current list
   Kernel spare_kernel;
-  std::vector<Phase> phases;  // of the kernel being read
+  std::vector<Phase> phases;  // of the current kernel
   PhasePool phase_pool;
-  std::vector<Extent> extents;  // of the list being read
+  std::vector<Extent> extents;  // of the current list
   ExtentPool extent_pool;
-  std::size_t bytes_in_arena = 0;  // of messages, as encoded
+  std::size_t bytes_in_arena = 0;  // encoded size of the messages in the arena
 
   const std::string& string(std::uint32_t number) const {
     if (number >= strings.size()) {
@@ -230,7 +218,7 @@ struct ProtobufDecoder::State {
     return strings[number];
   }
 
-  // Reads one record, which has its defaults, from its message.
+  // Reads one record, which holds its defaults, from its message.
   template <class Message>
   struct Reader {
     static constexpr bool kConstant = false;
@@ -332,7 +320,7 @@ struct ProtobufDecoder::State {
         if (slot >= last.size()) {
           throw_input_error("the order names slot {}, but the kernel has {} accesses", slot, last.size());
         }
-        // Wraps for hostile numbers; check_shape bounds the result.
+        // Hostile numbers may wrap around; check_shape() bounds the result.
         last[slot] += static_cast<std::uint64_t>(unzigzag(in.order(i)));
         order.push_back({slot, last[slot]});
       }
@@ -423,6 +411,7 @@ EntryKind ProtobufDecoder::take(std::string_view& frame, Record& record, Header&
   }
   const std::string_view message = frame.substr(0, size);
   frame.remove_prefix(size);
+  check_numbers(message);
   for (std::string& text : *entry.mutable_new_strings()) {
     if (text.empty() || state_->strings.size() > kMaxFrameStrings) {
       throw_input_error("string {} of the frame is empty or one too many; allowed: {}", state_->strings.size(),

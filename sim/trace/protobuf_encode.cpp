@@ -19,7 +19,7 @@ namespace {
 using Numbers32 = google::protobuf::RepeatedField<std::uint32_t>;
 using Numbers64 = google::protobuf::RepeatedField<std::uint64_t>;
 
-// From this many extents on a list is worth naming the kernel's own extents instead of repeating them.
+// Lists of at least this many extents refer to the kernel's own extents instead of repeating them.
 constexpr std::size_t kMinShared = 8;
 
 void check_utf8(std::string_view text) {
@@ -30,7 +30,7 @@ constexpr std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }
 
-// `value` as the difference to the one before, which it becomes.
+// Returns the difference of `value` to the previous one, which `value` then replaces.
 std::uint64_t pack_difference(std::uint64_t value, std::uint64_t& before) {
   const auto difference = static_cast<std::int64_t>(value) - static_cast<std::int64_t>(before);
   before = value;
@@ -50,12 +50,13 @@ void pack_extents(const std::vector<Extent>& extents, Numbers64& out) {
   }
 }
 
-// The extents of a phase that are whole extents of the kernel, as runs (skipped, taken) of those; the others to `rest`.
+// Splits the extents of a phase: those equal to extents of the kernel become runs (skipped, taken) of them; the others
+// go to `rest`.
 void split_shared(const std::vector<Extent>& extents, const std::vector<Extent>& whole,
                   std::vector<std::uint32_t>& runs, std::vector<Extent>& rest) {
   runs.clear();
   rest.clear();
-  std::size_t next = 0, behind_run = 0;  // in `whole`
+  std::size_t next = 0, behind_run = 0;  // positions in `whole`
   for (const Extent& extent : extents) {
     while (next < whole.size() && whole[next].first < extent.first) ++next;
     if (next == whole.size() || whole[next] != extent) {
@@ -82,7 +83,7 @@ void put_phase(const Phase& phase, const std::vector<ObjectAccess>& accesses, pr
     out.add_extent_counts(static_cast<std::uint32_t>(access.extents.size()));
     runs.clear();
     if (access.extents.size() >= kMinShared) split_shared(access.extents, accesses[access.slot].extents, runs, rest);
-    // Otherwise older readers can read it.
+    // Without shares, older readers can read the trace.
     const bool worth = !runs.empty() && runs.size() + 2 * rest.size() < access.extents.size();
     out.add_share_counts(worth ? static_cast<std::uint32_t>(runs.size() / 2) : 0);
     if (worth) {
@@ -94,7 +95,8 @@ void put_phase(const Phase& phase, const std::vector<ObjectAccess>& accesses, pr
   if (!shared) out.clear_share_counts();
 }
 
-// One number per item, which `pack` makes of it and of the one before in its slot; the slots unless all are 0.
+// Writes one number per item, which `pack` makes from it and the previous item of its slot, and the slots unless all
+// are 0.
 template <class Items, class Pack>
 void put_by_slot(const Items& items, std::size_t slots, const Pack& pack, Numbers64& numbers, Numbers32& slot_numbers) {
   if (items.empty()) return;
@@ -113,7 +115,7 @@ void put_by_slot(const Items& items, std::size_t slots, const Pack& pack, Number
 
 struct ProtobufEncoder::State {
   google::protobuf::Arena arena;
-  std::unordered_map<std::string, std::uint32_t> strings;  // only looked up, never walked
+  std::unordered_map<std::string, std::uint32_t> strings;  // only looked up, never iterated
   proto::Entry* entry = nullptr;
 
   std::uint32_t string_number(const std::string& text) {
@@ -126,7 +128,7 @@ struct ProtobufEncoder::State {
     return found->second;
   }
 
-  // Puts one record, which satisfies shape.h, into its message, which is empty.
+  // Writes one record, which satisfies shape.h, into its empty message.
   template <class Message>
   struct Writer {
     static constexpr bool kConstant = true;

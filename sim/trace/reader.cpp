@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "sim/common/error.h"
+#include "sim/trace/foreign.h"
 #include "sim/trace/input.h"
 #include "sim/trace/json_codec.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/line_reader.h"
 #include "sim/trace/protobuf_codec.h"
+#include "sim/trace/reading_poll.h"
 #include "sim/trace/shape.h"
 #include "sim/trace/zstd_stream.h"
 
@@ -20,8 +22,11 @@ namespace uvmsim::trace {
 namespace {
 
 constexpr std::size_t kPreviewBytes = 64;
+constexpr std::uint64_t kRecordsBetweenPolls = 256;
+constexpr std::size_t kForeignBytes = std::size_t{32} << 10;  // to recognise files that are not traces
 
-// One form of trace file. next() throws InputError without file and place, DamageError where the file is damaged.
+// A decoder of one form of trace file. next() throws InputError without file and place, DamageError where the file is
+// damaged.
 class Decoder {
  public:
   virtual ~Decoder() = default;
@@ -65,8 +70,9 @@ class UvmtDecoder final : public Decoder {
   Position place() const override { return {0, frame_, 0}; }
 
  private:
-  // Sees to it that rest_ holds a message, of the next frame that is not empty, its checksum compared; false at the end
-  // of the file. Throws DamageError for a damaged or cut-off frame, InputError for one beyond kMaxFrameBytes.
+  // Ensures that rest_ holds a message, if necessary of the next non-empty frame after verifying its checksum; returns
+  // false at the end of the file. Throws DamageError for a damaged or cut-off frame, InputError for one beyond
+  // kMaxFrameBytes.
   bool more() {
     if (!rest_.empty()) return true;
     for (std::size_t size = 0;;) {
@@ -86,13 +92,14 @@ class UvmtDecoder final : public Decoder {
         return true;
       }
       if (piece.input_ended) return false;
+      if (piece.frame_ended && zstd_.frame() % kRecordsBetweenPolls == 0) ReadingPoll::tell();  // empty frames
     }
   }
 
   ZstdDecoder zstd_;
   ProtobufDecoder protobuf_;
   std::vector<char> buffer_;  // the frame
-  std::string_view rest_;     // of it, not yet taken
+  std::string_view rest_;     // the part of it that is not yet taken
   std::uint64_t frame_ = 0;   // its number, from 1
   std::uint64_t records_ = 0, end_records_ = 0;
 };
@@ -125,6 +132,7 @@ class JsonDecoder final : public Decoder {
   // Skips empty lines.
   bool next_line(std::string_view& line) {
     while (lines_.next(line)) {
+      if (lines_.line_number() % kRecordsBetweenPolls == 0) ReadingPoll::tell();
       if (line.find_first_not_of(" \t") != std::string_view::npos) return true;
     }
     return false;
@@ -135,7 +143,7 @@ class JsonDecoder final : public Decoder {
 
 std::unique_ptr<Decoder> make_decoder(Input& input) {
   const bool compressed = starts_zstd_frame(input.peek(4));
-  std::string_view start = input.peek(std::size_t{32} << 10);
+  std::string_view start = input.peek(kForeignBytes);
   if (start.empty()) throw_input_error("the file is empty");
   std::string preview;
   if (compressed) {
@@ -146,7 +154,7 @@ std::unique_ptr<Decoder> make_decoder(Input& input) {
   const std::size_t first = start.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && start[first] == '{') return std::make_unique<JsonDecoder>(input);
   if (compressed) {
-    // Nothing recognisable, perhaps because the very start is damaged: then this throws.
+    // The content is unrecognisable, perhaps because its start is damaged: then this throws.
     std::string content(kPreviewBytes, '\0');
     ZstdDecoder(input).read(content);
   }
@@ -164,11 +172,15 @@ std::string Position::text() const {
 struct TraceReader::State {
   State(Input new_input, std::string new_name, const ReaderOptions& options)
       : input(std::move(new_input)), name(std::move(new_name)), partial(options.partial) {
+    std::string start(input.peek(kForeignBytes));
+    if (starts_zstd_frame(start)) start = ZstdDecoder::preview(start, kForeignBytes);
     try {
       decoder = make_decoder(input);
       header = decoder->header();
       check_shape(header);
     } catch (const InputError& error) {
+      const std::string foreign = describe_foreign(start, name);
+      if (!foreign.empty()) throw_input_error("{}: no trace: it is {}", name, foreign);
       const std::uint64_t line = decoder ? decoder->place().line : 0;
       throw_input_error("{}: {}{}", name, line == 0 ? "" : fmt::format("line {}: ", line), error.what());
     }
@@ -197,6 +209,7 @@ struct TraceReader::State {
     const std::uint64_t number = position.record + 1;
     position = decoder->place();
     position.record = number;
+    if (number % kRecordsBetweenPolls == 0) ReadingPoll::tell();
     return true;
   }
 

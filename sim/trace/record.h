@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of a trace, as plain structs: what the reader yields and the writer takes. Each is followed by its
-// `fields()` (field_walk.h), which says once how the field is written and what it means.
+// The records of a trace as plain structs, which the reader yields and the writer takes. Each is followed by its
+// `fields()` (field_walk.h), the one description of how its fields are written and what they mean.
 //
 // A trace is one Header followed by records in program order (the order in which the host issued them). Accesses are
 // relative to objects (driver allocations or framework segments) or tensors, never absolute, so that one recording
@@ -21,11 +21,11 @@
 
 namespace uvmsim::trace {
 
-// Key and value of a member whose name is the key.
+// The key and value of a member whose name is the key.
 #define UVMSIM_FIELD(record, field) UVMSIM_KEY(field), record.field
 
 inline constexpr std::uint32_t kSchemaMajor = 1;
-inline constexpr std::uint32_t kSchemaMinor = 2;
+inline constexpr std::uint32_t kSchemaMinor = 4;
 
 // Identity of an object or a tensor. Objects and tensors share one number space; ids are never reused.
 using ObjectId = std::uint64_t;
@@ -64,9 +64,11 @@ void fields(Walk& walk, Of<Walk, Header> header) {
   walk.list("attributes", header.attributes, kOptional, "anything else");
 }
 
-enum class ObjectKind : std::uint8_t { kManaged, kDevice, kPinned, kHost };
+// kHost is memory of the program that no GPU touches; kSystem (since minor version 4) memory of malloc or mmap that
+// GPUs use where the machine lets them.
+enum class ObjectKind : std::uint8_t { kManaged, kDevice, kPinned, kHost, kSystem };
 
-// A driver-level allocation becomes live.
+// A new driver-level allocation.
 struct ObjectAlloc {
   ObjectId id = kNoObject;
   ObjectKind kind = ObjectKind::kManaged;
@@ -128,7 +130,7 @@ void parts(Part& part, Of<Part, Extent> extent) {
   part.mode(extent.mode);
 }
 
-// What a kernel touches of one object: ascending, non-overlapping extents.
+// The part of one object that a kernel touches: ascending, non-overlapping extents.
 struct ObjectAccess {
   ObjectId object = kNoObject;
   ExtentList extents;
@@ -140,7 +142,7 @@ void parts(Part& part, Of<Part, ObjectAccess> access) {
   part.list("a list of extents", access.extents);
 }
 
-// What the extents of accesses, of a kernel or of a phase, add up to.
+// The total size of the extents of accesses, of a kernel or of a phase.
 template <class Accesses>
 std::uint64_t touched_quanta(const Accesses& accesses) {
   std::uint64_t quanta = 0;
@@ -178,7 +180,7 @@ void parts(Part& part, Of<Part, Phase> phase) {
   part.list("accesses of a phase", phase.accesses);
 }
 
-// Order and counts as the tracer took them, never replayed: units of kUnitBytes from the start of accesses[slot].
+// Order and counts as recorded by the tracer, never replayed: units of kUnitBytes from the start of accesses[slot].
 inline constexpr std::uint64_t kUnitBytes = 65536;
 struct FirstTouch {
   std::uint32_t slot = 0;
@@ -193,7 +195,7 @@ void parts(Part& part, Of<Part, FirstTouch> touch) {
 struct UnitCount {
   std::uint32_t slot = 0;
   std::uint64_t unit = 0;
-  std::uint32_t count = 0;  // of accesses; UINT32_MAX means that many or more
+  std::uint32_t count = 0;  // number of accesses; UINT32_MAX means that many or more
 };
 constexpr ItemForm item_form(const UnitCount*) { return {"a count [slot, unit, count]", 3}; }
 template <class Part>
@@ -203,21 +205,21 @@ void parts(Part& part, Of<Part, UnitCount> item) {
   part.number("a count of accesses", item.count);
 }
 
-// How the touched set is spread over the kernel's threads when no phases say so.
+// The distribution of the touched set over the kernel's threads when no phases state it.
 enum class Distribution : std::uint8_t {
   kBlockLinear,  // block b of G touches the share [b/G, (b+1)/G) of every operand (library kernels; the default)
   kGridStride,   // grid-stride loop: consecutive threads touch consecutive bytes, the whole grid advances together
   kThreadChunk,  // thread t of T walks its own contiguous share [t/T, (t+1)/T) of the touch list or of every operand
-  kTiled,        // matrix products and convolutions: panels, marched inputs, outputs at the end; phases, if there are
-                 // any, say what is touched again where that matters
+  kTiled,        // matrix products and convolutions: panels, marched inputs, outputs at the end; phases, if any, state
+                 // what is touched repeatedly where that matters
 };
 
-// Where the accesses come from.
+// The source of the accesses.
 enum class Coverage : std::uint8_t {
-  kInstrumented,    // every load and store was seen
-  kOperatorSchema,  // the framework's operator around the launch says what it takes and makes
+  kInstrumented,    // every load and store was recorded
+  kOperatorSchema,  // the schema of the framework's operator around the launch names its inputs and outputs
   kParameters,      // all memory that the launch's parameters point to
-  kDeclared,        // the trace's maker says so: synthetic programs, imports
+  kDeclared,        // declared by the trace's maker: synthetic programs, imports
   kNone,            // nothing is known
   kTensorMaps,      // the tensor maps among the launch's parameters; next best to kInstrumented. Since minor version 2
 };
@@ -306,7 +308,7 @@ void fields(Walk& walk, Of<Walk, Memcpy> copy) {
   host_gap(walk, copy.host_gap_ns);
 }
 
-// Of the records that are about a piece of an object.
+// The fields of records that are about a part of an object.
 template <class Walk, class Operation>
 void fields_of_piece(Walk& walk, Operation& operation) {
   walk.number(UVMSIM_FIELD(operation, object), Presence::kRequired, "");
@@ -319,11 +321,13 @@ struct Memset {
   std::uint64_t offset = 0, bytes = 0;
   std::uint32_t stream = 0;
   std::int64_t host_gap_ns = 0;
+  bool blocking = false;  // cudaMemset, not cudaMemsetAsync
 };
 template <class Walk>
 void fields(Walk& walk, Of<Walk, Memset> set) {
   fields_of_piece(walk, set);
   walk.stream(set.stream);
+  walk.flag(UVMSIM_KEY(blocking), set.blocking, false, "the host waits for it where the memory is managed");
   host_gap(walk, set.host_gap_ns);
 }
 
@@ -350,7 +354,7 @@ enum class Advice : std::uint8_t {
   kUnsetAccessedBy,
   kSetReadMostly,
   kUnsetReadMostly,
-  kSetPinned,  // what lies on a GPU is not evicted; no call of CUDA's (GMEM's MADV_PINNED)
+  kSetPinned,  // pages on a GPU are not evicted; not a call of CUDA's (GMEM's MADV_PINNED)
   kUnsetPinned,
 };
 struct Advise {
@@ -393,7 +397,7 @@ void fields(Walk& walk, Of<Walk, Sync> sync) {
   host_gap(walk, sync.host_gap_ns);
 }
 
-// The CPU touches managed memory.
+// An access of the CPU to managed memory.
 using HostTouch = std::pair<std::uint64_t, AccessMode>;  // quantum, mode
 constexpr ItemForm item_form(const HostTouch*) { return {"a touch [quantum, mode]", 2}; }
 template <class Part>
@@ -430,7 +434,7 @@ void fields(Walk& walk, Of<Walk, Range> range) {
   walk.number(UVMSIM_FIELD(range, index), kOptional, "number of the iteration");
 }
 
-// A UVM event as the recording machine saw it; never replayed, used by checks.
+// A UVM event as observed on the recording machine; never replayed, used by checks.
 struct UvmCounter {
   std::string kind;
   ObjectId object = kNoObject;
@@ -453,7 +457,7 @@ void fields(Walk& walk, Of<Walk, UvmCounter> counter) {
 using Record = std::variant<ObjectAlloc, ObjectFree, TensorAlloc, TensorFree, Kernel, Memcpy, Memset, Prefetch, Advise,
                             Discard, Sync, HostAccess, Range, UvmCounter>;
 
-// What an Entry calls the message of a record type, in the order of the alternatives of Record.
+// The fields of an Entry for each record type, in the order of the alternatives of Record.
 constexpr auto message_keys() {
   return std::tuple(UVMSIM_KEY(object_alloc), UVMSIM_KEY(object_free), UVMSIM_KEY(tensor_alloc),
                     UVMSIM_KEY(tensor_free), UVMSIM_KEY(kernel), UVMSIM_KEY_OF(memcpy, memory_copy),

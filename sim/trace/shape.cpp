@@ -36,7 +36,7 @@ void check_touch(std::size_t index, std::uint64_t quantum, AccessMode mode) {
   }
 }
 
-// Checks the fields of a record, one by one; devices and streams are validate.h's, lists ListCheck's.
+// Checks the fields of a record, one by one; validate.h checks devices and streams, ListCheck lists.
 struct FieldCheck : ReadingWalk {
   void text(std::string_view, std::string_view value, auto&&...) {
     if (value.size() > kMaxNameBytes) {
@@ -56,7 +56,7 @@ struct FieldCheck : ReadingWalk {
   }
 };
 
-// Checks the lists of a record, whose items name each other.
+// Checks the lists of a record, whose items refer to each other.
 struct ListCheck {
   template <class Other>
   void operator()(const Other&) const {}

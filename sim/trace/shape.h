@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every record must satisfy by itself, whatever came before it: the part of validity that does not need the
-// program's state. Readers check it on the way in, the writer on the way out; validate.h checks the rest.
+// The conditions that every record must satisfy by itself, independently of the records before it. Readers check them
+// on input, the writer on output; validate.h checks the rest.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ namespace uvmsim::trace {
 //  - a name is longer than kMaxNameBytes.
 void check_shape(const Record& record);
 
-// Throws InputError when the quantum is not a power of two of at most kMaxQuantumBytes or the version is not ours.
+// Throws InputError when the quantum is not a power of two of at most kMaxQuantumBytes or the version is not supported.
 void check_shape(const Header& header);
 
 // `what` names the list in messages, such as "accesses[2]".

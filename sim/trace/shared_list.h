@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A list that copies share until one of them edits it. Kernels of a recording repeat, and their extents and phases take
-// most of its memory; a ListPool finds the list that another kernel has already.
+// most of its memory; a ListPool finds the equal list of another kernel.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class SharedList {
   }
 
   void clear() { list_.reset(); }
-  // The list to change; no other kernel's from now on. Valid until this one is copied, changed or destroyed.
+  // Returns the list for changes, and makes it this object's own. Valid until this one is copied, changed or destroyed.
   std::vector<Item>& edit() {
     if (list_ == nullptr) {
       list_ = std::make_shared<std::vector<Item>>();
@@ -43,7 +43,7 @@ class SharedList {
     return *list_;
   }
   void push_back(const Item& item) { edit().push_back(item); }
-  // Tells lists apart by where they are kept; nullptr for an empty one.
+  // Identifies the storage of the list; nullptr for an empty one.
   const void* identity() const { return list_.get(); }
 
  private:

@@ -2,6 +2,7 @@
 #include "sim/trace/statistics.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -13,12 +14,16 @@ namespace uvmsim::trace {
 
 namespace {
 
-// The sum of two times, stopping at the largest: an unchecked trace may hold any.
+// Returns the sum of two times, saturating, because an unchecked trace may hold any values.
 std::int64_t add_times(std::int64_t a, std::int64_t b) { return b > INT64_MAX - a ? INT64_MAX : a + b; }
 
-// The same of counts and bytes.
+// Does the same for counts and bytes.
 std::uint64_t add_counts(std::uint64_t a, std::uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 void count(std::uint64_t& sum, std::uint64_t more) { sum = add_counts(sum, more); }
+
+std::uint64_t with_launch(std::uint64_t hash, std::uint64_t value) {
+  return (hash ^ (value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2))) * 0xff51afd7ed558ccd;
+}
 
 class Summary : public ReadingWalk {
  public:
@@ -35,24 +40,33 @@ class Summary : public ReadingWalk {
         record);
   }
 
-  // The fields of a record, one by one.
+  // Called for the fields of a record, one by one.
   void time(std::string_view key, std::int64_t time, auto&&...) {
-    if (key == "host_gap_ns") out_.host_gap_ns = add_times(out_.host_gap_ns, time);
+    if (key != "host_gap_ns") return;
+    out_.host_gap_ns = add_times(out_.host_gap_ns, time);
+    if (!inside_iteration_) return;
+    IterationStatistics& iteration = out_.iterations.back();
+    iteration.host_gap_ns = add_times(iteration.host_gap_ns, time);
   }
 
-  // What counts of a record as a whole; nothing of most.
+  // Counts a record as a whole; most records need nothing.
   template <class Other>
   void operator()(const Other&) {}
 
   void operator()(const ObjectAlloc& object) {
     ++out_.objects;
+    ++out_.objects_by_kind[static_cast<std::size_t>(object.kind)];
     const bool managed = object.kind == ObjectKind::kManaged;
-    live_[object.id] = {object.bytes, managed, false};
+    const bool device = object.kind == ObjectKind::kDevice;
+    live_[object.id] = {object.bytes, managed, device, false};
     count(live_bytes_, object.bytes);
     out_.peak_live_bytes = std::max(out_.peak_live_bytes, live_bytes_);
     if (managed) {
       count(managed_bytes_, object.bytes);
       out_.peak_managed_bytes = std::max(out_.peak_managed_bytes, managed_bytes_);
+    } else if (device) {
+      count(device_bytes_, object.bytes);
+      out_.peak_device_bytes = std::max(out_.peak_device_bytes, device_bytes_);
     }
   }
   void operator()(const ObjectFree& object) {
@@ -60,12 +74,13 @@ class Summary : public ReadingWalk {
     if (found != live_.end()) {
       live_bytes_ -= found->second.bytes;
       managed_bytes_ -= found->second.managed ? found->second.bytes : 0;
+      device_bytes_ -= found->second.device ? found->second.bytes : 0;
       live_.erase(found);
     }
   }
   void operator()(const TensorAlloc& tensor) {
     ++out_.tensors;
-    live_[tensor.id] = {tensor.bytes, false, false};
+    live_[tensor.id] = {tensor.bytes, false, false, false};
     count(tensor_bytes_, tensor.bytes);
     out_.peak_tensor_bytes = std::max(out_.peak_tensor_bytes, tensor_bytes_);
   }
@@ -97,7 +112,14 @@ class Summary : public ReadingWalk {
     }
     if (kernel.phases.empty()) one.phase_touched_bytes = one.touched_bytes;
     add(one, out_.totals);
-    if (!out_.iterations.empty() && inside_iteration_) add(one, out_.iterations.back().totals);
+    if (!out_.iterations.empty() && inside_iteration_) {
+      IterationStatistics& iteration = out_.iterations.back();
+      add(one, iteration.totals);
+      iteration.launches = with_launch(iteration.launches, std::hash<std::string>{}(kernel.name));
+      for (const std::uint64_t size : {kernel.grid.x, kernel.grid.y, kernel.grid.z}) {
+        iteration.launches = with_launch(iteration.launches, size);
+      }
+    }
     out_.largest_kernel_bytes = std::max(out_.largest_kernel_bytes, one.touched_bytes);
     out_.kernels_with_phases += kernel.phases.empty() ? 0 : 1;
     out_.kernels_with_order += kernel.touches.empty() && kernel.order.empty() ? 0 : 1;
@@ -128,7 +150,7 @@ class Summary : public ReadingWalk {
  private:
   struct Live {
     std::uint64_t bytes;
-    bool managed, touched;
+    bool managed, device, touched;
   };
 
   static void add(const KernelTotals& one, KernelTotals& sum) {
@@ -154,14 +176,30 @@ class Summary : public ReadingWalk {
 
   std::uint64_t quantum_;
   TraceStatistics out_;
-  std::unordered_map<ObjectId, Live> live_;  // only looked up, never walked
+  std::unordered_map<ObjectId, Live> live_;  // only looked up, never iterated
   std::unordered_set<std::string> names_;    // only counted
   std::set<std::uint32_t> streams_;
-  std::uint64_t live_bytes_ = 0, managed_bytes_ = 0, tensor_bytes_ = 0;
+  std::uint64_t live_bytes_ = 0, managed_bytes_ = 0, device_bytes_ = 0, tensor_bytes_ = 0;
   bool inside_iteration_ = false;
 };
 
 }  // namespace
+
+std::vector<std::vector<std::size_t>> alike_iterations(const std::vector<IterationStatistics>& iterations) {
+  constexpr std::int64_t kTolerancePercent = 2;
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    const auto is_alike = [&](const std::vector<std::size_t>& group) {
+      const IterationStatistics& first = iterations[group.front()];
+      const std::int64_t a = first.totals.duration_ns, b = iterations[i].totals.duration_ns;
+      return first.launches == iterations[i].launches &&
+             std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100 * kTolerancePercent;
+    };
+    const auto group = std::ranges::find_if(groups, is_alike);
+    (group == groups.end() ? groups.emplace_back() : *group).push_back(i);
+  }
+  return groups;
+}
 
 TraceStatistics summarize(TraceReader& reader) {
   TraceStatistics out = summarize(reader.header(), [&](Record& record) { return reader.next(record); });

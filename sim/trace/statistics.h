@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace holds, in numbers: what `uvmsim trace info` prints.
+// The statistics of a trace, which `uvmsim trace info` prints.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace uvmsim::trace {
 struct KernelTotals {
   std::uint64_t kernels = 0;
   std::int64_t duration_ns = 0;           // sum over kernels
-  std::uint64_t touched_bytes = 0;        // sum over kernels of what each touches
+  std::uint64_t touched_bytes = 0;        // sum over kernels of the bytes that each touches
   std::uint64_t written_bytes = 0;        // the part of it that is written
   std::uint64_t phase_touched_bytes = 0;  // a page counts in every phase that touches it; without phases as above
 };
@@ -26,13 +26,18 @@ struct KernelTotals {
 struct IterationStatistics {
   std::uint64_t index = 0;
   KernelTotals totals;
+  std::int64_t host_gap_ns = 0;  // sum over its records
+  std::uint64_t launches = 0;    // equal for the same sequence of kernel names and grids
 };
+
+// Groups iterations (by index) that launch the same kernels in the same order and take the same kernel time within 2 %.
+std::vector<std::vector<std::size_t>> alike_iterations(const std::vector<IterationStatistics>& iterations);
 
 // Peak of live managed bytes under a layout of sim/layout; filled in where layouts are known.
 struct LayoutFootprint {
   std::string layout;
   std::uint64_t bytes = 0;
-  std::string problem;  // why there is none; empty when there is
+  std::string problem;  // reason why there is none; empty when there is
 };
 
 struct TraceStatistics {
@@ -51,6 +56,8 @@ struct TraceStatistics {
   std::uint64_t touched_objects = 0;     // objects and tensors that some kernel names
   std::uint64_t peak_live_bytes = 0;     // of objects of every kind
   std::uint64_t peak_managed_bytes = 0;  // of managed objects
+  std::uint64_t peak_device_bytes = 0;   // of device objects: they take their part of the GPU beside managed memory
+  std::array<std::uint64_t, kObjectKindNames.size()> objects_by_kind{};  // by ObjectKind
   std::uint64_t peak_tensor_bytes = 0;
   std::uint64_t largest_kernel_bytes = 0;       // most that one kernel touches
   std::uint64_t streams = 0;                    // different ones that kernels use
@@ -59,16 +66,19 @@ struct TraceStatistics {
   std::vector<IterationStatistics> iterations;
   std::vector<LayoutFootprint> footprints;
   std::uint64_t touched_footprint_bytes = 0;  // under the layout `recorded`; filled in as footprints are
-  std::string truncation;                     // of the reader; empty for a whole file
+  // The iteration that `--iterations` repeats (edit/repeat_iterations.h), or the reason why none; filled in like
+  // footprints.
+  std::string repeated;
+  std::string truncation;  // of the reader; empty for a whole file
 };
 
 // Reads the rest of the trace. Bytes of a touched quantum beyond the end of its object are not counted. Does not check
 // the trace (validate.h does); objects it does not know count with whole quanta.
 TraceStatistics summarize(TraceReader& reader);
-// Of records from anywhere; `next` returns false at the end.
+// Summarises records from any source; `next` returns false at the end.
 TraceStatistics summarize(const Header& header, const std::function<bool(Record&)>& next);
 
-// For people, several lines; for programs, one JSON object (schema "uvmsim-trace-info-1").
+// Format several lines of text, and one JSON object (schema "uvmsim-trace-info-1").
 std::string statistics_text(const TraceStatistics& statistics);
 std::string statistics_json(const TraceStatistics& statistics);
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/common/one_line.h"
+#include "sim/common/plain_text.h"
 #include "sim/trace/names.h"
 #include "sim/trace/statistics.h"
 
@@ -11,7 +11,7 @@ namespace uvmsim::trace {
 
 namespace {
 
-// Integers only, so that the text is the same everywhere: "9.98 GiB", "512 bytes".
+// Formats "9.98 GiB" or "512 bytes" with integers only, so that the text is the same everywhere.
 std::string size_text(std::uint64_t bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB"};
   if (bytes < 1024) return fmt::format("{} bytes", bytes);
@@ -47,7 +47,7 @@ nlohmann::ordered_json totals_json(const KernelTotals& totals) {
           {"phase_touched_bytes", totals.phase_touched_bytes}};
 }
 
-// {"name": count} of the values that are not 0.
+// Formats {"name": count} for the values that are not 0.
 template <std::size_t N>
 nlohmann::ordered_json counts_json(const std::array<std::uint64_t, N>& counts,
                                    const std::array<std::string_view, N>& names) {
@@ -67,12 +67,32 @@ std::string counts_text(const std::array<std::uint64_t, N>& counts, const std::a
   return out.empty() ? "none" : out;
 }
 
+bool has_system_memory(const TraceStatistics& s) {
+  return s.objects_by_kind[static_cast<std::size_t>(ObjectKind::kSystem)] != 0;
+}
+
+}  // namespace
+
+namespace {
+
+// Formats "1, 2; 0".
+std::string alike_text(const std::vector<IterationStatistics>& iterations) {
+  std::string text;
+  for (const std::vector<std::size_t>& group : alike_iterations(iterations)) {
+    if (group.size() < 2) continue;
+    std::string numbers;
+    for (const std::size_t i : group) numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", iterations[i].index);
+    text += fmt::format("{}{}", text.empty() ? "iterations " : "; ", numbers);
+  }
+  return text.empty() ? "no two iterations" : text + " (the same kernels in the same order, kernel time within 2 %)";
+}
+
 }  // namespace
 
 std::string statistics_text(const TraceStatistics& s) {
   std::string out;
   const auto line = [&out](std::string_view key, std::string_view value) {
-    if (!value.empty()) out += fmt::format("{:<12} {}\n", one_line(std::string(key)), one_line(std::string(value)));
+    if (!value.empty()) out += fmt::format("{:<12} {}\n", plain_text(key), plain_text(value));
   };
   line("program", s.header.program);
   line("recorded on",
@@ -92,11 +112,15 @@ std::string statistics_text(const TraceStatistics& s) {
     line("",
          fmt::format("{} accesses of {} kernels met no known allocation", s.unknown_accesses, s.kernels_with_unknown));
   }
-  line("memory", fmt::format("peak of live objects {}, of managed ones {} ({} bytes){}", size_text(s.peak_live_bytes),
+  line("memory", fmt::format("peak of live objects {}, of managed ones {} ({} bytes){}{}", size_text(s.peak_live_bytes),
                              size_text(s.peak_managed_bytes), s.peak_managed_bytes,
+                             s.peak_device_bytes == 0
+                                 ? ""
+                                 : fmt::format(", of device memory beside them {}", size_text(s.peak_device_bytes)),
                              s.tensors == 0 ? "" : fmt::format(", of tensors {}", size_text(s.peak_tensor_bytes))));
   line("",
        fmt::format("{} objects, {} tensors, {} of them touched by kernels", s.objects, s.tensors, s.touched_objects));
+  if (has_system_memory(s)) line("", "objects by kind of memory: " + counts_text(s.objects_by_kind, kObjectKindNames));
   for (const LayoutFootprint& footprint : s.footprints) {
     line(&footprint == &s.footprints.front() ? "footprint" : "",
          footprint.problem.empty()
@@ -115,8 +139,11 @@ std::string statistics_text(const TraceStatistics& s) {
   line("sets", s.set_bytes == 0 ? std::string() : size_text(s.set_bytes));
   line("host gaps", time_text(s.host_gap_ns));
   for (const IterationStatistics& iteration : s.iterations) {
-    line(fmt::format("iteration {}", iteration.index), totals_text(iteration.totals));
+    line(fmt::format("iteration {}", iteration.index),
+         fmt::format("{}; host gaps {}", totals_text(iteration.totals), time_text(iteration.host_gap_ns)));
   }
+  if (s.iterations.size() > 1) line("alike", alike_text(s.iterations));
+  line("repeated", s.repeated);
   line("truncated", s.truncation);
   return out;
 }
@@ -128,7 +155,14 @@ std::string statistics_json(const TraceStatistics& s) {
   for (const IterationStatistics& iteration : s.iterations) {
     nlohmann::ordered_json item = {{"index", iteration.index}};
     item.update(totals_json(iteration.totals));
+    item["host_gap_ns"] = iteration.host_gap_ns;
     iterations.push_back(std::move(item));
+  }
+  nlohmann::ordered_json alike = nlohmann::ordered_json::array();
+  for (const std::vector<std::size_t>& group : alike_iterations(s.iterations)) {
+    nlohmann::ordered_json indices = nlohmann::ordered_json::array();
+    for (const std::size_t i : group) indices.push_back(s.iterations[i].index);
+    alike.push_back(std::move(indices));
   }
   nlohmann::ordered_json footprints = nlohmann::ordered_json::object();
   for (const LayoutFootprint& footprint : s.footprints) {
@@ -164,14 +198,18 @@ std::string statistics_json(const TraceStatistics& s) {
                                 {"touched_objects", s.touched_objects},
                                 {"peak_live_bytes", s.peak_live_bytes},
                                 {"peak_managed_bytes", s.peak_managed_bytes},
+                                {"peak_device_bytes", s.peak_device_bytes},
                                 {"peak_tensor_bytes", s.peak_tensor_bytes},
                                 {"footprint_bytes", footprints},
                                 {"touched_footprint_bytes", s.touched_footprint_bytes},
                                 {"copied_bytes", counts_json(s.copied_bytes, kCopyKindNames)},
                                 {"set_bytes", s.set_bytes},
                                 {"iterations", iterations},
+                                {"alike_iterations", alike},
+                                {"repeated", s.repeated},
                                 {"truncated", !s.truncation.empty()},
                                 {"truncation", s.truncation}};
+  if (has_system_memory(s)) out["objects_by_kind"] = counts_json(s.objects_by_kind, kObjectKindNames);
   return out.dump(2) + "\n";
 }
 

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "sim/common/error.h"
 #include "sim/common/units.h"
+#include "sim/trace/kernel_names.h"
 #include "sim/trace/limits.h"
 #include "sim/trace/live_objects.h"
 #include "sim/trace/names.h"
@@ -18,14 +20,14 @@ namespace uvmsim::trace {
 
 namespace {
 
-// CUDA's own limits on a launch.
+// CUDA's limits on a launch.
 constexpr std::uint32_t kMaxGridX = 0x7fffffff, kMaxGridYZ = 65535, kMaxBlockThreads = 1024;
 
 bool allows(AccessMode allowed, AccessMode used) {
   return (static_cast<unsigned>(used) & ~static_cast<unsigned>(allowed)) == 0;
 }
 
-// The extent that holds `quantum`, or null. Extents ascend.
+// Returns the extent that holds `quantum`, or null. Extents ascend.
 const Extent* find_extent(const std::vector<Extent>& extents, std::uint64_t quantum) {
   const auto after = std::ranges::upper_bound(extents, quantum, {}, &Extent::first);
   if (after == extents.begin()) return nullptr;
@@ -33,7 +35,7 @@ const Extent* find_extent(const std::vector<Extent>& extents, std::uint64_t quan
   return quantum - extent.first < extent.count ? &extent : nullptr;
 }
 
-// Whether every quantum of `part` lies in `whole` with a mode that `whole` has. Both ascend.
+// Returns whether every quantum of `part` is in `whole` with a mode that `whole` has. Both ascend.
 bool is_covered(const std::vector<Extent>& part, const std::vector<Extent>& whole) {
   auto next = whole.begin();
   for (const Extent& extent : part) {
@@ -54,7 +56,7 @@ class Validator::State : public ReadingWalk {
  public:
   State(std::string name, const Header& header) : file(std::move(name)), quantum_(header.quantum_bytes) {}
 
-  // The fields of a record, one by one.
+  // Called for the fields of a record, one by one.
   void device(std::string_view, std::int32_t device, std::int32_t min, auto&&...) {
     if (device < min || device > kMaxDevice) throw_input_error("device {}; allowed: {} to {}", device, min, kMaxDevice);
   }
@@ -66,7 +68,7 @@ class Validator::State : public ReadingWalk {
     total_time_ += time;
   }
 
-  // What it means among the others.
+  // The operators check a record against the records before it.
   void operator()(const ObjectAlloc& object) { live_.allocate(object); }
   void operator()(const ObjectFree& object) { live_.release(object); }
   void operator()(const TensorAlloc& tensor) { live_.allocate(tensor); }
@@ -80,6 +82,7 @@ class Validator::State : public ReadingWalk {
       object.last_kernel = records;
       check_extents_inside(access.extents, access.object, object);
     }
+    check_simulated_blocks(kernel);
     check_touches(kernel);
     check_phases(kernel);
     for (const FirstTouch& touch : kernel.order) check_unit(kernel, touch.slot, touch.unit, "order");
@@ -101,7 +104,13 @@ class Validator::State : public ReadingWalk {
   void operator()(const Prefetch& prefetch) { check_piece(prefetch.object, prefetch.offset, prefetch.bytes); }
   void operator()(const Advise& advise) { check_piece(advise.object, advise.offset, advise.bytes); }
   void operator()(const Discard& discard) { check_piece(discard.object, discard.offset, discard.bytes); }
-  void operator()(const Sync&) {}
+  void operator()(const Sync& sync) {
+    if (sync.kind != SyncKind::kEventRecord || events_.size() < kMaxEvents) {
+      if (sync.kind == SyncKind::kEventRecord) events_.insert(sync.event);
+    } else if (!events_.contains(sync.event)) {
+      throw_input_error("event {} is one too many; allowed: {} of them", sync.event, kMaxEvents);
+    }
+  }
   void operator()(const HostAccess& access) {
     const LiveObject& object = live_.require(access.object);
     check_extents_inside(access.extents, access.object, object);
@@ -112,6 +121,10 @@ class Validator::State : public ReadingWalk {
   void operator()(const Range& range) {
     switch (range.kind) {
       case RangeKind::kPush:
+        if (open_ranges_.size() >= kMaxOpenRanges) {
+          throw_input_error("range '{}' is pushed inside {} others; allowed: fewer than {}", printable(range.name),
+                            open_ranges_.size(), kMaxOpenRanges);
+        }
         open_ranges_.push_back(range.name);
         break;
       case RangeKind::kPop:
@@ -122,6 +135,9 @@ class Validator::State : public ReadingWalk {
         break;
       case RangeKind::kIterationBegin:
         if (iteration_) throw_input_error("iteration {} begins inside iteration {}", range.index, *iteration_);
+        if (++iterations_ > kMaxIterations) {
+          throw_input_error("iteration {} is one too many; allowed: {}", range.index, kMaxIterations);
+        }
         iteration_ = range.index;
         ranges_before_iteration_ = open_ranges_.size();
         break;
@@ -130,7 +146,7 @@ class Validator::State : public ReadingWalk {
         break;
     }
   }
-  // Events of memory that is freed by the time they are recorded are normal; they are never replayed.
+  // Events of memory that has been freed since are normal; they are never replayed.
   void operator()(const UvmCounter&) {}
 
   void finish() const {
@@ -180,6 +196,12 @@ class Validator::State : public ReadingWalk {
     }
   }
 
+  static void check_simulated_blocks(const Kernel& kernel) {
+    const bool tiled = kernel.distribution == Distribution::kTiled;
+    if (kernel.grid.count() <= kMaxSimulatedBlocks || !(tiled || block_per_channel_by_name(kernel.name))) return;
+    throw_input_error("{} blocks; allowed: up to {} {}", kernel.grid.count(), kMaxSimulatedBlocks,
+                      tiled ? "with distribution tiled" : "of a kernel whose name says that each has a channel");
+  }
   void check_touches(const Kernel& kernel) const {
     for (std::size_t i = 0; i < kernel.touches.size(); ++i) {
       const Touch& touch = kernel.touches[i];
@@ -202,6 +224,9 @@ class Validator::State : public ReadingWalk {
   void check_phases(const Kernel& kernel) {
     std::uint64_t end = 0;
     const std::uint64_t blocks = kernel.grid.count();
+    if (kernel.phases.size() > kMaxPhases) {
+      throw_input_error("{} phases; allowed: up to {}", kernel.phases.size(), kMaxPhases);
+    }
     for (std::size_t i = 0; i < kernel.phases.size(); ++i) {
       const Phase& phase = kernel.phases[i];
       if (phase.block_count == 0 || phase.first_block < end || phase.first_block >= blocks ||
@@ -236,11 +261,13 @@ class Validator::State : public ReadingWalk {
   std::uint64_t quantum_;
   LiveObjects live_;
   std::int64_t total_time_ = 0;
+  std::unordered_set<std::uint64_t> events_;  // recorded so far
   std::vector<std::string> open_ranges_;
   std::optional<std::uint64_t> iteration_;
   std::size_t ranges_before_iteration_ = 0;
+  std::size_t iterations_ = 0;
   std::uint64_t phases_ = 0;                  // checked so far, in all kernels
-  std::vector<std::uint64_t> phase_of_slot_;  // number of the phase that named the slot last
+  std::vector<std::uint64_t> phase_of_slot_;  // number of the last phase that named the slot
 };
 
 void check_stream(const Record& record) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the records of a trace make sense one after the other: the checks that need the program's state.
+// Checks that the records of a trace are consistent with each other: the checks that need the program's state.
 //
-// Streams: memory grows with the live objects, not with the length of the trace.
+// Memory grows with the live objects, not with the length of the trace.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,26 @@ void check_stream(const Record& record);
 
 class Validator {
  public:
-  // `name` (a file) stands at the front of messages.
+  // `name` (a file) begins the messages.
   Validator(std::string name, const Header& header);
   ~Validator();
   Validator(Validator&&) noexcept;
 
-  // Records in program order, each of them satisfying shape.h. `position` names the record in messages; without one,
-  // records are counted from 1. Throws InputError naming file, record and object for
-  //  - objects: id 0 or given twice, no bytes or too many, recorded addresses that overlap a live object, a free of
-  //    what is not live, a free while tensors live inside, a tensor that does not fit its object,
-  //  - accesses, copies and all other operations: an object never allocated or already freed, bytes beyond its end,
-  //    an object named twice in one kernel, a touch or a phase outside the kernel's accesses, phases outside the grid
-  //    or not ascending, grids and blocks that CUDA does not launch, more than kMaxGridBlocks of them, a
-  //    device that cannot be, a stream beyond kMaxStream,
+  // Checks records in program order, each of them satisfying shape.h. `position` names the record in messages; without
+  // one, records are counted from 1. Throws InputError naming file, record and object for
+  //  - objects: id 0 or given twice, no bytes or too many, recorded addresses that overlap a live object, a free of an
+  //    object that is not live, a free while tensors live inside, a tensor that does not fit its object,
+  //  - accesses, copies and all other operations: an object never allocated or already freed, bytes beyond its end, an
+  //    object named twice in one kernel, a touch or a phase outside the kernel's accesses, phases outside the grid or
+  //    not ascending, grids and blocks that CUDA does not launch, more than kMaxGridBlocks of them, a device that
+  //    cannot be, a stream beyond kMaxStream,
   //  - ranges: a pop without push, iterations inside one another, ended without begin or under another number,
   //  - time: a sum of all durations and gaps beyond kMaxTimeNs.
   void check(const Record& record, const Position& position);
   void check(const Record& record);
 
-  // After the last record: throws InputError for a range or an iteration still open, unless the trace was truncated.
+  // Called after the last record: throws InputError for a range or an iteration still open, unless the trace was
+  // truncated.
   void finish(bool truncated = false) const;
 
  private:
@@ -44,15 +45,17 @@ class Validator {
   std::unique_ptr<State> state_;
 };
 
-// What a trace leaves to assumptions: kernels of whose touches only the set is known. Which thread block touches what
-// follows from the grid and the distribution; under oversubscription that decides how much moves.
+// The part of a trace that rests on assumptions: kernels for which only the set of touches is known. The grid and the
+// distribution then determine which thread block touches which pages; under oversubscription this decides how much
+// moves.
 class AssumedOrder {
  public:
   explicit AssumedOrder(const Header& header) : header_(header) {}
 
   void add(const Record& record);
-  // One line, or "" where there is nothing to say. Kernels count that touch more than 2 MB, with neither an order of
-  // touches nor phases, and whose launch was not recorded: their registers are unknown, and the trace names no GPU.
+  // Returns one line, or "" where there is nothing to say. It counts kernels that touch more than 2 MB, with neither an
+  // order of touches nor phases, and whose launch was not recorded: their registers are unknown, and the trace names no
+  // GPU.
   std::string warning() const;
 
  private:
@@ -61,8 +64,8 @@ class AssumedOrder {
   std::uint64_t bytes_ = 0, assumed_bytes_ = 0;
 };
 
-// Reads the rest of the trace and checks every record. Returns what its results hang on although nobody recorded it, in
-// one line, or "".
+// Reads the rest of the trace and checks every record. Returns one line about unrecorded properties that the results
+// depend on, or "".
 std::string validate(TraceReader& reader);
 
 }  // namespace uvmsim::trace

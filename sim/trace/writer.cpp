@@ -31,7 +31,7 @@ struct TraceWriter::State {
 
   std::string name;  // for messages
   TraceFormat format;
-  std::optional<AtomicFile> file;  // neither: standard output
+  std::optional<AtomicFile> file;  // neither file nor memory: standard output
   std::string* memory = nullptr;
   ProtobufEncoder protobuf;
   ZstdEncoder zstd;
@@ -60,7 +60,7 @@ struct TraceWriter::State {
     pending.clear();
   }
 
-  // The reader must take it.
+  // Refuses lines that the reader would refuse.
   static void check_line(std::string_view line) {
     if (line.size() < kMaxJsonLineValues) return;
     const auto values =
@@ -71,7 +71,7 @@ struct TraceWriter::State {
     }
   }
 
-  // A header or a record.
+  // `entry` is a header or a record.
   void encode(const auto& entry) {
     check_shape(entry);
     if (format == TraceFormat::kUvmt) {

@@ -15,7 +15,8 @@ namespace uvmsim::trace {
 
 enum class TraceFormat : std::uint8_t { kUvmt, kJsonLines };
 
-// By the name's ending: .uvmt or .jsonl; "-" (standard output) is JSON lines. Throws InputError for any other.
+// Determines the format by the name's ending: .uvmt or .jsonl; "-" (standard output) is JSON lines. Throws InputError
+// for any other.
 TraceFormat format_of_path(std::string_view path);
 
 struct WriterOptions {
@@ -24,20 +25,20 @@ struct WriterOptions {
 
 class TraceWriter {
  public:
-  // Writes to a temporary file beside `path`, or to standard output when path is "-".
-  // Throws InputError when the file cannot be made, for a bad header, or for another ending than .uvmt or .jsonl.
+  // Writes to a temporary file beside `path`, or to standard output when path is "-". Throws InputError when the file
+  // cannot be created, for a bad header, or for another ending than .uvmt or .jsonl.
   TraceWriter(const std::string& path, const Header& header, const WriterOptions& options = {});
   // Appends to `memory`, which the caller keeps alive until finish().
   TraceWriter(std::string& memory, TraceFormat format, const Header& header, const WriterOptions& options = {});
-  // Without finish() nothing of the file remains.
+  // Removes the temporary file unless finish() was called.
   ~TraceWriter();
   TraceWriter(TraceWriter&&) noexcept;
 
-  // Throws InputError naming the record when it breaks a rule of shape.h or does not fit a file, and when the disk is
-  // full. Program order is the caller's business (validate.h checks it).
+  // Throws InputError naming the record when it violates a rule of shape.h or does not fit a file, and when the disk is
+  // full. The program order is not checked here (validate.h does).
   void write(const Record& record);
 
-  // Completes the file and gives it its name. Must be the last call.
+  // Completes the file and renames it. Must be the last call.
   void finish();
 
   std::uint64_t records() const;  // written so far

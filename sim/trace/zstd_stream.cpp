@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <new>
 
+#include "sim/trace/packed_bytes.h"
+
 namespace uvmsim::trace {
 namespace {
 
-// What libzstd says is wrong, empty if nothing is. Lack of memory is no damage.
+// Returns libzstd's error message, empty if there is none. Lack of memory does not count as damage.
 std::string error_of(std::size_t result) {
   if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
   return ZSTD_isError(result) ? ZSTD_getErrorName(result) : "";
@@ -81,9 +83,11 @@ std::string ZstdDecoder::preview(std::string_view compressed, std::size_t bytes)
   return out;
 }
 
-PlainBytes::PlainBytes(Input& input) : input_(input) {
+PlainBytes::PlainBytes(Input& input) : input_(input), unpacker_(make_unpacker(input)) {
   if (starts_zstd_frame(input.peek(4))) decoder_.emplace(input);
 }
+PlainBytes::~PlainBytes() = default;
+PlainBytes::PlainBytes(PlainBytes&&) noexcept = default;
 
 std::size_t PlainBytes::read(std::span<char> out) {
   if (decoder_) {
@@ -93,6 +97,7 @@ std::size_t PlainBytes::read(std::span<char> out) {
     } while (piece.bytes == 0 && !piece.input_ended);
     return piece.bytes;
   }
+  if (unpacker_) return unpacker_->read(out);
   const std::string_view available = input_.peek();
   const std::size_t taken = std::min(available.size(), out.size());
   std::copy_n(available.begin(), taken, out.begin());

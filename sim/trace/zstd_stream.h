@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zstandard frames: decompression of a run of them, compression of one.
+// Zstandard frames: decompression of a sequence of frames, compression of one.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,8 @@ struct ZSTD_DCtx_s;
 
 namespace uvmsim::trace {
 
+class Unpacker;
+
 // Bytes are missing or do not match their checksum, as opposed to bytes that say something wrong. What came before the
 // damage is whole.
 class DamageError : public InputError {
@@ -34,17 +36,17 @@ class ZstdDecoder {
 
   struct Piece {
     std::size_t bytes = 0;     // written to the front of `out`; may be 0 before the end of the input
-    bool frame_ended = false;  // these bytes complete a frame, whose checksum has been compared
+    bool frame_ended = false;  // these bytes complete a frame, whose checksum has been verified
     bool input_ended = false;  // nothing follows
   };
-  // The next bytes, never of two frames at once. Throws DamageError (naming the frame, not the file) when the data are
-  // corrupt or end within a frame.
+  // Returns the next bytes, never of two frames at once. Throws DamageError (naming the frame, not the file) when the
+  // data are corrupt or end within a frame.
   Piece read(std::span<char> out);
 
   std::uint64_t frame() const { return frame_; }  // number of the frame being read, from 1
 
-  // The first bytes of what `compressed` would decompress to, zeros where it does not go that far. Damage is not
-  // reported here.
+  // Returns the first bytes of the decompressed content of `compressed`, padded with zeros. Damage is not reported
+  // here.
   static std::string preview(std::string_view compressed, std::size_t bytes);
 
  private:
@@ -57,10 +59,12 @@ class ZstdDecoder {
   bool inside_frame_ = false;
 };
 
-// The bytes of an input, decompressed where its first bytes are those of a frame.
+// The bytes of an input, unpacked where its first bytes are those of zstd, gzip or xz.
 class PlainBytes {
  public:
   explicit PlainBytes(Input& input);  // the input must outlive it
+  ~PlainBytes();
+  PlainBytes(PlainBytes&&) noexcept;
 
   // How many of the next bytes were written to the front of `out`: none at the end only. Throws as ZstdDecoder::read.
   std::size_t read(std::span<char> out);
@@ -68,12 +72,13 @@ class PlainBytes {
  private:
   Input& input_;
   std::optional<ZstdDecoder> decoder_;
+  std::unique_ptr<Unpacker> unpacker_;
 };
 
 class ZstdEncoder {
  public:
   explicit ZstdEncoder(int level);
-  // One frame with content size and checksum, in `out`.
+  // Compresses one frame with content size and checksum into `out`.
   void compress(std::string_view content, std::string& out);
 
  private:

@@ -24,20 +24,20 @@ namespace uvmsim::validate {
 namespace {
 
 constexpr std::string_view kFirstFault = "costs.first_fault_ns";
-constexpr std::uint64_t kFactor = 10;     // around the value that was
-constexpr std::uint64_t kZeroTo = 20000;  // range of what was 0, if its own allows
-constexpr double kCostOfMoving = 0.001;   // of the loss, per |ln(new / old)|
+constexpr std::uint64_t kFactor = 10;     // around the old value
+constexpr std::uint64_t kZeroTo = 20000;  // range of a parameter that was 0, if its own range allows
+constexpr double kCostOfMoving = 0.001;   // penalty per |ln(new / old)|, as a part of the loss
 constexpr double kSmallValue = 50;        // added on both sides of that ratio
 constexpr double kLeastGain = 1e-7;
 constexpr int kMostStepsOneWay = 8;
-// Shares by which a value is changed, round by round.
+// Relative changes of a value, round by round.
 constexpr std::array<double, 7> kSteps = {0.4, 0.4, 0.2, 0.2, 0.1, 0.05, 0.025};
 constexpr std::array<double, 3> kJointSteps = {0.2, 0.08, 0.03};
 constexpr double kProbe = 0.1;
 
 constexpr std::array<std::string_view, 5> kGroups = {"costs.", "runtime.", "gmmu.", "host.", "host_links."};
-// What another machine with the same GPU differs in, one by one: how its host sleeps and wakes, what the first fault
-// costs, its link. That its host is faster or slower is one factor for all that the driver does.
+// The properties in which machines with the same GPU differ, one by one: how the host sleeps and wakes, the cost of the
+// first fault, the link. The host's speed is one factor for all costs of the driver.
 constexpr std::array<std::string_view, 6> kDefaults = {"costs.wakeup_ns",
                                                        "costs.late_interrupt_ns",
                                                        kFirstFault,
@@ -45,13 +45,13 @@ constexpr std::array<std::string_view, 6> kDefaults = {"costs.wakeup_ns",
                                                        "host_links.0.host_to_device.run_ns",
                                                        "host_links.0.host_to_device.bytes_per_us"};
 constexpr std::string_view kDriver = "costs.";
-// They say how long the thread sleeps or is kept waiting, not how fast the host works.
+// These costs depend on how long the thread sleeps or waits, not on the host's speed.
 constexpr std::array<std::string_view, 2> kNotScaled = {"costs.late_interrupt_ns", "costs.first_fault_ns"};
 
 struct Search {
   FittedParameter parameter;
   std::uint64_t anchor = 0, least = 0, most = 0;
-  bool scaled = false;  // moves with all others of the driver
+  bool scaled = false;  // scaled together with all other costs of the driver
 };
 
 config::Parameter parameter_of(config::SystemConfig& system, std::string_view key) {
@@ -65,7 +65,7 @@ std::uint64_t integer_of(config::SystemConfig& system, std::string_view key) {
   return std::get<std::uint64_t>(config::value_of(parameter_of(system, key)));
 }
 
-// All costs of the driver, then the rest.
+// Returns all costs of the driver, then the rest.
 std::vector<std::string> by_default(const std::vector<std::string>& keys) {
   std::vector<std::string> chosen;
   const auto of_driver = [](const std::string& key) { return key.starts_with(kDriver); };
@@ -111,7 +111,7 @@ class Descent {
     for (const Search& search : searches_) values_.push_back(search.parameter.before);
   }
 
-  // Fits the system and says how.
+  // Fits the system and records how.
   void run(Calibration& result) {
     read_off_first_fault();
     best_ = total(values_);
@@ -172,7 +172,7 @@ class Descent {
     }
   }
 
-  // The values with one of them larger or smaller by the share, by 1 at least.
+  // Returns the values with one of them larger or smaller by the share, by 1 at least.
   std::vector<std::uint64_t> changed(std::size_t i, double share, bool up) const {
     std::vector<std::uint64_t> candidate = values_;
     std::uint64_t& value = candidate[i];
@@ -186,7 +186,7 @@ class Descent {
     return std::clamp(static_cast<std::uint64_t>(std::llround(value)), searches_[i].least, searches_[i].most);
   }
 
-  // Moving together costs nothing: the anchors move along.
+  // Scaling has no penalty: the anchors are scaled too.
   void scale_all(double share) {
     const std::vector<std::uint64_t> from = values_;
     double scaled = 1;
@@ -211,7 +211,7 @@ class Descent {
     best_ = total(values_);
   }
 
-  // Of the two directions the one that helps, as far as it does.
+  // Moves in the direction that lowers the loss, as long as it does.
   void improve(std::size_t i, double share) {
     if (!searches_[i].parameter.alone || searches_[i].parameter.key == kFirstFault) return;
     const std::uint64_t from = values_[i];
@@ -251,7 +251,7 @@ class Descent {
   std::string step_;
 };
 
-// "seq_s16_r_host_rep2" -> "seq_s16_r_host"
+// Maps "seq_s16_r_host_rep2" to "seq_s16_r_host".
 std::string_view without_repeat(std::string_view name) {
   const auto at = name.rfind("_rep");
   if (at == std::string_view::npos || at + 4 == name.size()) return name;
@@ -259,7 +259,7 @@ std::string_view without_repeat(std::string_view name) {
   return digits.find_first_not_of("0123456789") == std::string_view::npos ? name.substr(0, at) : name;
 }
 
-// Those to fit, and those kept back, which are every holdout-th of the names.
+// Splits the experiments into those to fit and those held out, which are every holdout-th of the names.
 void split(const std::vector<ExperimentFile>& files, const CalibrationOptions& options,
            std::vector<ExperimentFile>& fitted, std::vector<ExperimentFile>& kept) {
   std::map<std::string, std::size_t, std::less<>> numbers;

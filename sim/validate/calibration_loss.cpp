@@ -16,13 +16,13 @@ namespace uvmsim::validate {
 
 namespace {
 
-// What a kind counts, whatever its number of experiments. Ordered ones twice: their faults follow from the driver's
-// rules alone, so their times speak of costs and of nothing else.
+// The weight of a kind, independent of its number of experiments. Ordered ones count twice: the driver's rules alone
+// determine their faults, so their times depend on costs only.
 enum Kind : std::size_t { kOrdered, kParallel, kStream, kLibrary, kCampaign, kCopies, kKinds };
 constexpr std::array<double, kKinds> kWeights = {2, 1, 1, 1, 1, 0.5};
 constexpr double kTrimmedShare = 0.2;
 constexpr double kBatchesWeight = 0.25;
-constexpr double kWorst = 1.5;  // |ln|: a factor of 4.5 and more counts as that
+constexpr double kWorst = 1.5;  // |ln|: a factor of 4.5 or more counts as this
 
 Kind kind_of(const Experiment& experiment) {
   switch (experiment.mode) {
@@ -38,6 +38,7 @@ Kind kind_of(const Experiment& experiment) {
       return kLibrary;
     case Mode::kCampaign:
       return kCampaign;
+    case Mode::kRemote:
     case Mode::kCpu:
     case Mode::kPrefetch:
       break;
@@ -58,7 +59,7 @@ std::uint64_t copying_ns(const Observation& seen) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
 }
 
-// Mean over what was published of a campaign's steps: their time and, for less, in how many copies.
+// The mean over a campaign's published step times and, with less weight, numbers of copies.
 std::optional<double> campaign_term(const CampaignRun& run) {
   double sum = 0, weights = 0;
   const auto add = [&](const std::optional<Pair>& pair, double weight) {
@@ -86,7 +87,7 @@ CalibrationLoss::CalibrationLoss(const std::vector<ExperimentFile>& files, const
   for (const ExperimentFile& file : files) {
     for (const Experiment& experiment : file.experiments) {
       if (kind_of(experiment) == kKinds) continue;
-      // The program of a campaign is made anew in each replay: its records are many.
+      // A campaign's program has many records, so each replay generates it anew.
       Program program = naming(file.path, experiment,
                                [&] { return experiment.campaign ? Program{} : make_program(experiment, base); });
       items_.push_back({&experiment, &file.path, std::move(program), observe_measured(experiment)});
@@ -112,17 +113,22 @@ CalibrationLoss::Terms CalibrationLoss::terms_of(const Item& item, const config:
     }
     return terms;
   }
-  const Observation simulated = simulate(item, system);
-  const Comparison seen = compare(*item.experiment, item.measured, simulated, system, Tolerances{});
+  const TimeBasis basis = time_basis(*item.experiment, false);
+  const config::SystemConfig judged = judged_system(system, basis);
+  const Observation simulated = simulate(item, judged);
+  const Comparison seen = compare(*item.experiment, item.measured, simulated, judged, basis, Tolerances{});
   const Kind kind = kind_of(*item.experiment);
   if (seen.time_ns.measured > 0) {
     double term = (deviation(seen.time_ns.measured, seen.time_ns.simulated) +
                    deviation(seen.quiet_ns.measured, seen.quiet_ns.simulated)) /
                   2;
-    if (kind != kOrdered) term += kBatchesWeight * deviation(seen.batches.measured, seen.batches.simulated);
+    if (kind != kOrdered && item.experiment->has_contents) {
+      term += kBatchesWeight * deviation(seen.batches.measured, seen.batches.simulated);
+    }
     terms.emplace_back(kind, term);
   }
-  const std::uint64_t copying = copying_ns(item.measured);
+  // Copies are timed by a listener, which delays them.
+  const std::uint64_t copying = basis == TimeBasis::kObserved ? copying_ns(item.measured) : 0;
   if (copying > 0) terms.emplace_back(kCopies, deviation(copying, copying_ns(simulated)));
   return terms;
 }
@@ -150,7 +156,7 @@ std::uint64_t CalibrationLoss::first_fault_ns(const config::SystemConfig& system
     if (item.experiment->mode != Mode::kOrdered) continue;
     const std::int64_t measured = item.measured.first_batch_ns();
     if (measured <= 0) continue;
-    const std::int64_t first = simulate(item, system).first_batch_ns();
+    const std::int64_t first = simulate(item, judged_system(system, TimeBasis::kObserved)).first_batch_ns();
     const std::int64_t rest = first - std::min(first, static_cast<std::int64_t>(system.costs.first_fault_ns));
     samples.push_back(std::max<std::int64_t>(measured - rest, 0));
   }

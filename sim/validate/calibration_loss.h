@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a system is from a set of experiments, in one number. calibrate.h says what counts.
+// The distance of a system from a set of experiments as one number; calibrate.h defines it.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ class CalibrationLoss {
   // Throws InputError naming file and line for an experiment that cannot be replayed.
   CalibrationLoss(const std::vector<ExperimentFile>& files, const config::SystemConfig& base);
 
-  // 0.1 means: off by a tenth in the trimmed mean over all kinds. Throws InputError when no experiment has anything
-  // that is judged.
+  // Returns the loss; 0.1 means a deviation of a tenth in the trimmed mean over all kinds. Throws InputError when no
+  // experiment has anything that is judged.
   double operator()(const config::SystemConfig& system) const;
 
-  // What the first fault of a program costs beyond any other, by the ordered experiments; `fallback` without any.
+  // The additional cost of a program's first fault, by the ordered experiments; `fallback` without any.
   std::uint64_t first_fault_ns(const config::SystemConfig& system, std::uint64_t fallback) const;
 
   bool empty() const { return items_.empty(); }
@@ -34,7 +34,7 @@ class CalibrationLoss {
     Program program;  // the same for all costs; empty for a campaign
     Observation measured;
   };
-  // Deviations by kind of what is measured.
+  // Deviations by kind of measured quantity.
   using Terms = std::vector<std::pair<std::size_t, double>>;
   Terms terms_of(const Item& item, const config::SystemConfig& system) const;
   Observation simulate(const Item& item, const config::SystemConfig& system) const;

@@ -57,8 +57,8 @@ const std::array<FigureInfo, figure::kCount> kFigureTable{{
     {"cpu_faults", "CPU faults", &Limits::cpu_faults_permille, 1, [](const Counters& c) { return c.cpu_faults; }},
     {"chunk_allocations", "chunks given", &Limits::chunks_permille, 1,
      [](const Counters& c) { return c.chunk_allocations; }},
-    // The driver moves a chunk in its list at every service of its block but the first, when the chunk is still pinned
-    // (uvm_pmm_gpu.c, root_chunk_update_eviction_list): hooks there count these.
+    // The driver moves a chunk in its list at every service of its block except the first, when the chunk is still
+    // pinned (uvm_pmm_gpu.c, root_chunk_update_eviction_list): hooks there count these services.
     {"repeated_services", "further services", &Limits::services_permille, 1,
      [](const Counters& c) { return c.blocks_serviced - std::min(c.blocks_serviced, c.chunk_allocations); }},
 }};
@@ -75,6 +75,8 @@ std::uint64_t Campaign::footprint_bytes() const {
       return (arrays + 1) * array_bytes;
     case CampaignProgramKind::kPageWalk:
       return 2 * array_bytes;
+    case CampaignProgramKind::kMemoryPasses:
+      return ((source_array ? 1u : 0u) + (destination_array ? 1u : 0u)) * array_bytes;
     case CampaignProgramKind::kLayerProducts:
       return arrays * array_bytes * processes;
     default:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A campaign: a program that others ran on a real GPU, mostly beyond its memory, and what they published of it. The
-// program is generated (campaign_program.h), so that a line of the file says it all; README.md describes its keys.
+// A campaign: a program that others ran on a real GPU, mostly beyond its memory, and the results that they published.
+// The program is generated (campaign_program.h) from one line of the file; README.md describes its keys.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/events/counters.h"
+#include "sim/trace/record.h"
 
 namespace uvmsim::validate {
 
@@ -20,12 +21,20 @@ enum class CampaignProgramKind : std::uint8_t {
   kAccumulate,     // one array to which many others are added, one kernel each
   kPageWalk,       // every thread walks its own share of two arrays page by page, reading one and writing the other
   kLayerProducts,  // a vector times each of many matrices in turn, a thread per column, all of them again and again
+  kMemoryPasses,   // one kernel reads one array, writes another, or copies, of memory of any kind, again and again
 };
 // In files, in that order.
-inline constexpr std::array<std::string_view, 5> kProgramNames = {"sparse_blocks", "slice_scans", "accumulate",
-                                                                  "page_walk", "layer_products"};
+inline constexpr std::array<std::string_view, 6> kProgramNames = {"sparse_blocks", "slice_scans",    "accumulate",
+                                                                  "page_walk",     "layer_products", "memory_passes"};
 
-// One number that a campaign may publish, of a step or of the whole run.
+// An array of kMemoryPasses: what memory it is, and what the host did with it before the first pass.
+struct PassArray {
+  enum class Before : std::uint8_t { kUntouched, kRead, kWritten } before = Before::kUntouched;
+  trace::ObjectKind kind = trace::ObjectKind::kManaged;
+};
+inline constexpr std::array<std::string_view, 3> kBeforeNames = {"untouched", "read", "written"};
+
+// A number that a campaign may publish, of a step or of the whole run.
 namespace figure {
 enum Index : std::uint8_t {
   kTime,
@@ -49,16 +58,16 @@ enum Index : std::uint8_t {
   kCount,
 };
 }
-// What the simulation may differ by; what is absent is printed and not judged.
+// The allowed deviations of the simulation; a figure without a limit is printed and not judged.
 struct CampaignLimits {
   std::optional<std::uint64_t> time_permille, bytes_permille, bytes_blocks;  // blocks of 2 MB
   std::optional<std::uint64_t> copies_permille, fault_batches_permille, cpu_faults_permille;
-  std::optional<std::uint64_t> fault_share_permille;  // of the bytes in; a difference of shares
+  std::optional<std::uint64_t> fault_share_permille;  // share of the bytes in; the deviation is a difference of shares
   std::optional<std::uint64_t> ratio_permille;        // of steady to cold time
   std::optional<std::uint64_t> chunks_permille, services_permille;
 };
 
-// A limit by its key in the file, and what is checked by it.
+// A limit's key in the file, and the name of its check.
 struct LimitInfo {
   const char* key;
   std::optional<std::uint64_t> CampaignLimits::*limit;
@@ -68,9 +77,9 @@ extern const std::array<LimitInfo, 10> kLimitTable;
 
 struct FigureInfo {
   const char* key;                                      // in the file
-  const char* label;                                    // for people, with unit
-  std::optional<std::uint64_t> CampaignLimits::*limit;  // that judges it; null: none
-  std::uint64_t unit;                                   // of the label, in the unit of the key
+  const char* label;                                    // in reports, with unit
+  std::optional<std::uint64_t> CampaignLimits::*limit;  // the limit that judges it; null: none
+  std::uint64_t unit;                                   // unit of the label, in the unit of the key
   std::uint64_t (*of)(const Counters&);
 };
 extern const std::array<FigureInfo, figure::kCount> kFigureTable;
@@ -87,32 +96,41 @@ struct PublishedStep {
 struct SteadySteps {
   std::size_t from = 0;
   std::optional<std::uint64_t> time_ns;            // median; absent: of the published steps
-  std::optional<std::uint64_t> least_ns, most_ns;  // published range, in which the simulated median is right, too
-  std::string cold_run;  // experiment of the same file whose first step only brings in; empty: this one's own
+  std::optional<std::uint64_t> least_ns, most_ns;  // published range; a simulated median inside it counts as equal
+  std::string cold_run;  // experiment of the same file whose first step only migrates memory in; empty: this one
 };
 
 struct Campaign {
   CampaignProgramKind program = CampaignProgramKind::kSparseBlocks;
   std::string source;
+  // Under a profiler, which delays the driver; counts often come from profiled runs, times less often.
+  bool observed = false;
   std::uint64_t array_bytes = 0;  // of each array
   std::uint64_t steps = 1;        // passes, scans, iterations, launches
-  std::uint64_t processes = 1;    // so many run the program at the same time, in time slices; figures are those of each
+  // Processes that run the program at the same time, in time slices; figures are per process.
+  std::uint64_t processes = 1;
   std::uint64_t seed = 0;
-  std::optional<std::uint64_t> prefetch_threshold;  // of the driver
+  std::optional<std::uint64_t> prefetch_threshold;  // the driver's setting
 
   std::uint64_t pages_per_block = 0;  // kSparseBlocks
   bool growing = false;               // kSliceScans: step s writes slice s, then reads slices 0 to s
-  std::uint64_t rounds = 1;           // kSliceScans: all steps, so many times
+  std::uint64_t rounds = 1;           // kSliceScans: repetitions of all steps
   std::uint64_t arrays = 0;           // kAccumulate
   bool random_order = false;          // kPageWalk
-  std::uint64_t columns = 0;          // kLayerProducts: of each matrix of 4-byte numbers, a thread each
-  std::uint64_t passes = 1;           // kLayerProducts: over all matrices in a launch
+  std::uint64_t columns = 0;          // kLayerProducts: columns of each matrix of 4-byte numbers, a thread each
+  std::uint64_t passes = 1;           // kLayerProducts: passes over all matrices in a launch
 
   // Durations on resident data. 0: by the GPU's memory bandwidth
   std::uint64_t read_bytes_per_us = 0, write_bytes_per_us = 0;  // kSliceScans; kLayerProducts reads
-  std::uint64_t add_ns = 0, clear_ns = 0;                       // kAccumulate: of one kernel
-  std::uint64_t page_ns = 0;                                    // kPageWalk: of a page of a thread
-  std::uint64_t host_ns = 0;  // kLayerProducts: what the host computes before the first launch
+  std::uint64_t add_ns = 0, clear_ns = 0;                       // kAccumulate: duration of one kernel
+  std::uint64_t page_ns = 0;                                    // kPageWalk: time of one page of a thread
+  std::uint64_t host_ns = 0;  // kLayerProducts: host computation before the first launch
+
+  // kMemoryPasses: read, and written
+  std::optional<PassArray> source_array, destination_array;
+  std::uint64_t grid_blocks = 1, block_threads = 1, access_bytes = 8;
+  std::uint64_t local_bytes_per_us = 0;  // of one array, where all memory is the GPU's
+  std::string advice;                    // preferred_host, accessed_by_gpu; empty: none
 
   std::vector<PublishedStep> published;  // by step; may be shorter
   Figures published_total;

@@ -35,7 +35,7 @@ Figures mean_of(const std::vector<RunResult>& results, CountersOf&& counters_of)
   return mean;
 }
 
-// How less than a block was cut does not matter.
+// Differences below one block do not matter.
 bool moves_blocks(const CampaignStep& step) {
   for (const auto bytes : {figure::kBytesIn, figure::kBytesOut, figure::kBytesMoved}) {
     if (std::max(step.measured[bytes].value_or(0), *step.simulated[bytes]) >= kBlockBytes) return true;
@@ -47,7 +47,7 @@ const char* check_of(std::optional<std::uint64_t> CampaignLimits::*limit) {
   return std::ranges::find(kLimitTable, limit, &LimitInfo::limit)->check;
 }
 
-// `steps`: how many it sums up.
+// `steps` is the number of steps that it sums up.
 void judge_step(const CampaignStep& step, std::uint64_t steps, const CampaignLimits& limits, Verdict& verdict) {
   for (std::size_t i = 0; i < figure::kCount; ++i) {
     const std::optional<Pair> pair = step.pair(i);
@@ -62,7 +62,7 @@ void judge_step(const CampaignStep& step, std::uint64_t steps, const CampaignLim
   }
   const auto share = step.fault_share_permille();
   if (!share || step.lost_records || !limits.fault_share_permille) return;
-  // Of two shares the error is their difference.
+  // The error of a share is the difference of the shares.
   const std::uint64_t difference = share->difference();
   if (difference > *limits.fault_share_permille) verdict.add("fault share", static_cast<double>(difference) / 10);
 }
@@ -83,6 +83,7 @@ std::optional<Pair> CampaignStep::fault_share_permille() const {
 CampaignRun replay_campaign(const std::string& name, const Campaign& campaign, const config::SystemConfig& system) {
   RunOptions options;
   options.system = system;
+  if (campaign.observed) options.system.listener.present = true;
   options.layout = "none";
   options.limited = false;
   if (campaign.prefetch_threshold) {

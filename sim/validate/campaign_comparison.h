@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A campaign replayed: what was published of each step against what the model did.
+// The replay of a campaign: the published results of each step against the simulated ones.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@ struct CampaignStep {
   Figures measured, simulated;
   bool lost_records = false;
 
-  // Where both are known.
+  // Returns the pair where both are known.
   std::optional<Pair> pair(std::size_t figure) const;
-  // Bytes in by fault per thousand bytes in.
+  // Fault bytes in per thousand bytes in.
   std::optional<Pair> fault_share_permille() const;
 };
 
 struct CampaignRun {
   std::vector<CampaignStep> steps;
   CampaignStep total;
-  std::uint64_t processes = 1;                              // steps and total are the mean of them
+  std::uint64_t processes = 1;                              // steps and total are the mean over them
   std::uint64_t footprint_blocks = 0, capacity_blocks = 0;  // of 2 MB
   std::optional<Pair> steady_ns;                            // median of the steady steps
   std::optional<Pair> ratio_permille;  // time of a block of the arrays in a steady step, per thousand of a cold one's
-  std::optional<Pair> finish_ns;       // until all processes have ended
+  std::optional<Pair> finish_ns;       // from the start to the end of all processes
 };
 
 // Throws as simulate().
 CampaignRun replay_campaign(const std::string& name, const Campaign& campaign, const config::SystemConfig& system);
 
-// The ratio, once the run whose first step is the cold one is there (its own for most).
+// Adds the ratio, once the run with the cold first step is known (for most campaigns their own).
 void add_ratio(CampaignRun& run, const CampaignRun& cold);
 
-// What is outside the limits; each check once, with its largest error over the steps.
+// Returns the checks outside the limits; each check once, with its largest error over the steps.
 std::vector<Failure> judge_campaign(const Campaign& campaign, const CampaignRun& run);
 
 }  // namespace uvmsim::validate

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines that name a program: README.md lists their keys.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "sim/common/error.h"
 #include "sim/common/units.h"
+#include "sim/formats/printable.h"
 #include "sim/trace/names.h"
 #include "sim/validate/experiment_parser.h"
 
@@ -13,9 +18,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMaxSteps = 1000, kMaxArrays = 100000, kMaxWords = std::uint64_t{1} << 26;
 constexpr std::uint64_t kMaxProcesses = 64, kMaxColumns = std::uint64_t{1} << 20, kMaxProducts = 1000000;
-constexpr std::uint64_t kMaxRandomBytes = std::uint64_t{1} << 37;  // of an array whose pages are listed one by one
+constexpr std::uint64_t kMaxRandomBytes = std::uint64_t{1} << 37;  // for an array whose pages are listed one by one
 constexpr std::uint64_t kMaxNs = std::uint64_t{3600} * 1000000000, kMaxRate = std::uint64_t{1} << 40;
-constexpr std::uint64_t kMaxUnitNs = 1000000000;  // of a kernel or page of which there are many
+constexpr std::uint64_t kMaxUnitNs = 1000000000;  // for a kernel or page of which there are many
 
 std::uint64_t at_least_one(JsonFields& fields, std::string_view key, std::uint64_t max) {
   const std::uint64_t value = fields.required_integer(key, max);
@@ -26,6 +31,39 @@ std::uint64_t at_least_one(JsonFields& fields, std::string_view key, std::uint64
 std::optional<std::uint64_t> optional_integer(JsonFields& fields, std::string_view key, std::uint64_t max) {
   if (fields.find(key) == nullptr) return std::nullopt;
   return fields.required_integer(key, max);
+}
+
+// "written pinned"
+std::optional<PassArray> parse_array(JsonFields& fields, std::string_view key) {
+  if (fields.find(key) == nullptr) return std::nullopt;
+  const std::string text = fields.text(key);
+  const std::size_t space = text.find(' ');
+  const auto before = std::ranges::find(kBeforeNames, std::string_view(text).substr(0, space));
+  const auto kind =
+      std::ranges::find(trace::kObjectKindNames,
+                        space == std::string::npos ? std::string_view() : std::string_view(text).substr(space + 1));
+  if (before == kBeforeNames.end() || kind == trace::kObjectKindNames.end()) {
+    throw_input_error("'{}' is '{}'; allowed: untouched, read or written, and a kind of memory: {}", key,
+                      printable(text), fmt::join(trace::kObjectKindNames, ", "));
+  }
+  return PassArray{static_cast<PassArray::Before>(before - kBeforeNames.begin()),
+                   static_cast<trace::ObjectKind>(kind - trace::kObjectKindNames.begin())};
+}
+
+void parse_passes(JsonFields& fields, Campaign& campaign) {
+  campaign.source_array = parse_array(fields, "source_array");
+  campaign.destination_array = parse_array(fields, "destination_array");
+  if (!campaign.source_array && !campaign.destination_array) {
+    throw_input_error("there is no array; allowed: source_array, destination_array or both");
+  }
+  campaign.grid_blocks = at_least_one(fields, "grid_blocks", kMaxColumns);
+  campaign.block_threads = at_least_one(fields, "block_threads", 1024);
+  campaign.access_bytes = at_least_one(fields, "access_bytes", 16);
+  campaign.local_bytes_per_us = at_least_one(fields, "local_bytes_per_us", kMaxRate);
+  campaign.advice = fields.text("advice");
+  if (!campaign.advice.empty() && campaign.advice != "preferred_host" && campaign.advice != "accessed_by_gpu") {
+    throw_input_error("'advice' is '{}'; allowed: preferred_host, accessed_by_gpu", printable(campaign.advice));
+  }
 }
 
 void parse_parameters(JsonFields& fields, Campaign& campaign) {
@@ -79,6 +117,9 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
         throw_input_error("'passes', 'processes': allowed: at least 1 of each, {} products in all", kMaxProducts);
       }
       break;
+    case CampaignProgramKind::kMemoryPasses:
+      parse_passes(fields, campaign);
+      break;
   }
   if (campaign.array_bytes > kMaxBytes / ((campaign.arrays + 2) * campaign.processes)) {
     throw_input_error("the arrays have more than {} bytes in all", kMaxBytes);
@@ -124,6 +165,7 @@ void parse_campaign(JsonFields& fields, Experiment& experiment, std::set<std::st
   campaign.program =
       static_cast<CampaignProgramKind>(word_of(fields, "program", {kProgramNames.begin(), kProgramNames.end()}));
   campaign.source = fields.text("source");
+  campaign.observed = fields.boolean("observed", false);
   parse_parameters(fields, campaign);
   const std::uint64_t steps = campaign.steps * campaign.rounds;
   if (steps == 0 || steps > kMaxSteps) throw_input_error("{} steps in all; allowed: 1 to {}", steps, kMaxSteps);
@@ -142,8 +184,27 @@ void parse_campaign(JsonFields& fields, Experiment& experiment, std::set<std::st
   campaign.finish_ns = optional_integer(fields, "finish_ns", kMaxNs);
   if (const Json* limits = fields.find("limits")) campaign.limits = parse_limits(*limits);
   // Keys of the other programs mean nothing here, but they are known.
-  for (const char* key : {"pages_per_block", "growing", "rounds", "read_bytes_per_us", "write_bytes_per_us", "arrays",
-                          "add_ns", "clear_ns", "order", "page_ns", "columns", "passes", "processes", "host_ns"}) {
+  for (const char* key : {"pages_per_block",
+                          "growing",
+                          "rounds",
+                          "read_bytes_per_us",
+                          "write_bytes_per_us",
+                          "arrays",
+                          "add_ns",
+                          "clear_ns",
+                          "order",
+                          "page_ns",
+                          "columns",
+                          "passes",
+                          "processes",
+                          "host_ns",
+                          "source_array",
+                          "destination_array",
+                          "grid_blocks",
+                          "block_threads",
+                          "access_bytes",
+                          "local_bytes_per_us",
+                          "advice"}) {
     fields.find(key);
   }
 }

@@ -21,7 +21,7 @@ constexpr std::uint32_t kQuantumBytes = 512;
 constexpr std::uint64_t kQuantaPerPage = kBasePageBytes / kQuantumBytes;
 constexpr std::uint32_t kGridBlocks = 256, kBlockThreads = 256;
 constexpr trace::ObjectId kArray = 1;
-constexpr std::uint64_t kSectorBytes = 32;  // what an access of one word moves between L2 and memory
+constexpr std::uint64_t kSectorBytes = 32;  // moved between L2 and memory by an access of one word
 
 std::uint64_t quanta(std::uint64_t bytes) { return (bytes + kQuantumBytes - 1) / kQuantumBytes; }
 
@@ -41,9 +41,9 @@ CampaignProgram::CampaignProgram(const std::string& name, const Campaign& campai
   header_.tool = "uvmsim validate";
   header_.program = name;
   // In the order of CampaignProgramKind.
-  constexpr std::array kAdd = {&CampaignProgram::add_sparse_blocks, &CampaignProgram::add_slice_scans,
-                               &CampaignProgram::add_accumulate, &CampaignProgram::add_page_walk,
-                               &CampaignProgram::add_layer_products};
+  constexpr std::array kAdd = {&CampaignProgram::add_sparse_blocks,  &CampaignProgram::add_slice_scans,
+                               &CampaignProgram::add_accumulate,     &CampaignProgram::add_page_walk,
+                               &CampaignProgram::add_layer_products, &CampaignProgram::add_memory_passes};
   (this->*kAdd.at(static_cast<std::size_t>(campaign.program)))();
 }
 
@@ -57,17 +57,18 @@ void CampaignProgram::add(trace::Record record) {
   records_.emplace_back([record = std::move(record)] { return record; });
 }
 
-void CampaignProgram::allocate(trace::ObjectId id, std::uint64_t bytes) {
+void CampaignProgram::allocate(trace::ObjectId id, std::uint64_t bytes, trace::ObjectKind kind) {
   trace::ObjectAlloc array;
+  array.kind = kind;
   array.id = id;
   array.bytes = bytes;
   add(array);
 }
 
-void CampaignProgram::host_writes(trace::ObjectId id, std::uint64_t bytes) {
+void CampaignProgram::host_writes(trace::ObjectId id, std::uint64_t bytes, trace::AccessMode mode) {
   trace::HostAccess written;
   written.object = id;
-  written.extents.push_back({0, quanta(bytes), trace::AccessMode::kWrite});
+  written.extents.push_back({0, quanta(bytes), mode});
   add(std::move(written));
 }
 
@@ -100,7 +101,7 @@ void CampaignProgram::grid_stride(const std::string& name, std::uint64_t blocks,
   add(std::move(kernel));
 }
 
-// One thread per listed word loads it and stores it again.
+// One thread per listed word loads and stores it.
 void CampaignProgram::add_sparse_blocks() {
   const std::uint64_t blocks = campaign_.array_bytes / kBlockBytes;
   const auto words = std::make_shared<const std::vector<SparseWord>>(
@@ -133,8 +134,8 @@ void CampaignProgram::add_sparse_blocks() {
   }
 }
 
-// Between its kernels the CPU clears and reads the sum, which every thread adds to when it ends: a page that goes to
-// and fro. Its atomic additions come after all reads, so they are a kernel of one block here.
+// Between its kernels the CPU clears and reads the sum, which every thread adds to when it ends: a page that moves back
+// and forth. Its atomic additions come after all reads, so that they are a kernel of one block here.
 void CampaignProgram::add_slice_scans() {
   constexpr trace::ObjectId sum = 2;
   constexpr std::uint64_t word_bytes = 4;
@@ -227,8 +228,39 @@ void CampaignProgram::add_page_walk() {
   }
 }
 
+void CampaignProgram::add_memory_passes() {
+  const std::uint64_t bytes = campaign_.array_bytes;
+  trace::Kernel pass;
+  pass.name = "pass";
+  pass.grid.x = static_cast<std::uint32_t>(campaign_.grid_blocks);
+  pass.block.x = static_cast<std::uint32_t>(campaign_.block_threads);
+  pass.distribution = trace::Distribution::kGridStride;
+  pass.bytes_per_thread_access = static_cast<std::uint32_t>(campaign_.access_bytes);
+  pass.duration_ns = duration_ns(bytes, campaign_.local_bytes_per_us);
+  trace::ObjectId id = kArray;
+  const auto add_array = [&](const std::optional<PassArray>& array, trace::AccessMode mode) {
+    if (!array) return;
+    allocate(id, bytes, array->kind);
+    if (campaign_.advice == "preferred_host") {
+      add(trace::Advise{id, 0, bytes, trace::Advice::kSetPreferredLocation, -1});
+    } else if (campaign_.advice == "accessed_by_gpu") {
+      add(trace::Advise{id, 0, bytes, trace::Advice::kSetAccessedBy, 0});
+    }
+    if (array->before == PassArray::Before::kRead) host_writes(id, bytes, trace::AccessMode::kRead);
+    if (array->before == PassArray::Before::kWritten) host_writes(id, bytes);
+    pass.accesses.push_back(whole(id++, bytes, mode));
+  };
+  add_array(campaign_.source_array, trace::AccessMode::kRead);
+  add_array(campaign_.destination_array, trace::AccessMode::kWrite);
+  for (std::uint64_t i = 0; i < campaign_.steps; ++i) {
+    begin_step(fmt::format("launch {}", i + 1));
+    add(pass);
+    end_step();
+  }
+}
+
 // All threads are in the same row at a time, so a matrix is read from its first byte to its last. A launch is one
-// kernel there, and here one for each matrix and pass.
+// kernel in the original program, and one for each matrix and pass here.
 void CampaignProgram::add_layer_products() {
   const std::uint64_t bytes = campaign_.array_bytes;
   for (trace::ObjectId id = kArray; id < kArray + campaign_.arrays; ++id) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of campaigns as trace records, made one by one as they are asked for: lists of touches are long.
+// The programs of campaigns as trace records, generated one by one on demand, because lists of touches are long.
 //
-// Every program allocates its arrays, has the host write those that it initialises, and marks each step that was
-// published as an iteration, with a device synchronisation before and behind it.
+// Every program allocates its arrays, lets the host write those that it initialises, and marks each published step as
+// an iteration, with a device synchronisation before and after it.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,11 @@ namespace uvmsim::validate {
 
 class CampaignProgram {
  public:
-  // `gpu` only serves to estimate durations on resident data that the campaign does not give.
+  // `gpu` is used only to estimate durations on resident data that the campaign does not give.
   CampaignProgram(const std::string& name, const Campaign& campaign, const config::GpuConfig& gpu);
 
   const trace::Header& header() const { return header_; }
-  bool next(trace::Record& record);  // false at the end
+  bool next(trace::Record& record);  // returns false at the end
   const std::vector<std::string>& step_names() const { return step_names_; }
 
  private:
@@ -30,13 +30,14 @@ class CampaignProgram {
   void add_accumulate();
   void add_page_walk();
   void add_layer_products();
+  void add_memory_passes();
 
   void add(trace::Record record);
-  void allocate(trace::ObjectId id, std::uint64_t bytes);
-  void host_writes(trace::ObjectId id, std::uint64_t bytes);
+  void allocate(trace::ObjectId id, std::uint64_t bytes, trace::ObjectKind kind = trace::ObjectKind::kManaged);
+  void host_writes(trace::ObjectId id, std::uint64_t bytes, trace::AccessMode mode = trace::AccessMode::kWrite);
   void begin_step(std::string name);
   void end_step();
-  // A grid-stride loop of so many blocks of 256 threads.
+  // Adds a grid-stride loop of `blocks` blocks of 256 threads.
   void grid_stride(const std::string& name, std::uint64_t blocks, std::uint32_t bytes_per_access,
                    std::int64_t duration_ns, std::vector<trace::ObjectAccess> accesses);
   std::int64_t duration_ns(std::uint64_t bytes, std::uint64_t bytes_per_us) const;

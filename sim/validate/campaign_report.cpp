@@ -17,14 +17,15 @@ using Cells = std::vector<std::string>;
 
 constexpr std::uint64_t kNsPerMs = 1000000;
 
-// In the unit of its label; short times with all their microseconds.
+// Formats a value in the unit of its label; short times keep their microseconds.
 std::string value_text(const FigureInfo& figure, std::uint64_t value) {
-  if (figure.unit != kNsPerMs) return fmt::format("{}", value / figure.unit);
+  if (figure.unit != kNsPerMs) return fmt::format("{}", (value + figure.unit / 2) / figure.unit);
   if (value < 10 * kNsPerMs) return report::format_ms(Nanoseconds(static_cast<std::int64_t>(value)));
-  return fmt::format("{}.{}", value / kNsPerMs, value % kNsPerMs / (kNsPerMs / 10));
+  const std::uint64_t tenths = (value + kNsPerMs / 20) / (kNsPerMs / 10);
+  return fmt::format("{}.{}", tenths / 10, tenths % 10);
 }
 
-// "measured / simulated +1.2 %"
+// Formats "measured / simulated +1.2 %".
 std::string both_text(const FigureInfo& figure, const Pair& pair) {
   return fmt::format("{} / {} {}", value_text(figure, pair.measured), value_text(figure, pair.simulated),
                      pair.error_text());
@@ -45,7 +46,7 @@ std::string cell(const CampaignStep& step, std::size_t index) {
 
 std::string permille_text(std::uint64_t permille) { return fmt::format("{}.{}", permille / 10, permille % 10); }
 
-// Simulated bytes in by fault in percent, behind the measured share where there is one.
+// Formats the simulated percentage of fault bytes in, after the measured one if there is one.
 std::string share_cell(const CampaignStep& step) {
   const std::uint64_t in = *step.simulated[figure::kBytesIn], by_fault = *step.simulated[figure::kFaultBytesIn];
   const auto share = step.fault_share_permille();
@@ -53,12 +54,12 @@ std::string share_cell(const CampaignStep& step) {
                      permille_text(in == 0 ? 0 : by_fault * 1000 / in));
 }
 
-// Those of both directions, or those in where only they were published.
+// Copies in both directions, or copies in where only those were published.
 std::size_t copies_figure(const CampaignRun& run) {
   return run.total.measured[figure::kCopiesIn] ? figure::kCopiesIn : figure::kCopies;
 }
 
-// All bytes out, or those of evictions where only they were published.
+// All bytes out, or those of evictions where only those were published.
 std::size_t out_figure(const CampaignRun& run) {
   const bool all = run.total.measured[figure::kBytesOut] || !run.total.measured[figure::kEvictedBytes];
   return all ? figure::kBytesOut : figure::kEvictedBytes;
@@ -68,7 +69,7 @@ bool measured_somewhere(const CampaignRun& run, std::size_t index) {
   return std::ranges::any_of(run.steps, [=](const CampaignStep& step) { return step.measured[index].has_value(); });
 }
 
-// Time and bytes always; other figures where a step has them. Columns that only repeat others are left out.
+// Rows with time and bytes, and with other figures where a step has them. Redundant columns are left out.
 std::vector<Cells> step_rows(const CampaignRun& run) {
   std::vector<std::size_t> columns{figure::kTime, figure::kBytesIn, figure::kBytesOut};
   for (const std::size_t index : {figure::kChunkAllocations, figure::kRepeatedServices}) {
@@ -89,7 +90,7 @@ std::vector<Cells> step_rows(const CampaignRun& run) {
   return rows;
 }
 
-// Lines of the whole run: what was published of it.
+// Lines with the published figures of the whole run.
 std::vector<std::string> totals_of(const CampaignRun& run) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < figure::kCount; ++i) {

@@ -44,8 +44,8 @@ std::uint64_t bytes(const Seen& seen) {
   return seen.bytes(kDirection, kCause...);
 }
 
-void fill_times(Comparison& result, const Observation& measured, const Observation& simulated,
-                const config::SystemConfig& system) {
+void fill_observed_times(Comparison& result, const Observation& measured, const Observation& simulated,
+                         const config::SystemConfig& system) {
   std::int64_t measured_startup = 0, simulated_startup = 0;
   if (result.experiment_class == ExperimentClass::kOrdered) {
     const std::int64_t first = simulated.first_batch_ns();
@@ -58,8 +58,48 @@ void fill_times(Comparison& result, const Observation& measured, const Observati
                      as_count(quiet_kernel_ns(simulated) - simulated_startup)};
 }
 
+// The launches and the allocation of the outputs.
+std::int64_t call_ns(const Experiment& experiment, const config::RuntimeCosts& costs) {
+  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+  std::uint64_t sum = costs.launch_ns * experiment.kernels.size();
+  for (const Allocation& tensor : experiment.allocations) {
+    if (tensor.output) sum += costs.allocate_ns + costs.allocate_ns_per_gib * tensor.bytes / kGiB;
+  }
+  return static_cast<std::int64_t>(sum);
+}
+
+// The whole of each run: what the host did counts where it is what was measured.
+// `call_ns`: what a library call takes beside its kernels.
+void fill_unobserved_times(Comparison& result, const UnobservedTimes& measured, const Observation& simulated,
+                           std::int64_t call_ns) {
+  const bool host_too = !result.judged() || result.experiment_class == ExperimentClass::kPrefetch;
+  std::vector<std::int64_t> runs = measured.call_ns.empty() ? measured.kernel_ns : measured.call_ns;
+  if (host_too) {
+    runs.resize(std::max(runs.size(), measured.host_ns.size()));
+    for (std::size_t i = 0; i < measured.host_ns.size(); ++i) runs[i] += measured.host_ns[i];
+  }
+  std::sort(runs.begin(), runs.end());
+  result.runs = runs.size();
+  if (runs.size() > 1) {
+    result.lower_ns = as_count(runs[(runs.size() - 1) / 4]);
+    result.upper_ns = as_count(runs[runs.size() - 1 - (runs.size() - 1) / 4]);
+  }
+  const std::int64_t simulated_ns = simulated.kernel_ns + (measured.call_ns.empty() ? 0 : call_ns);
+  result.kernel_ns = {as_count(median(measured.call_ns.empty() ? measured.kernel_ns : measured.call_ns)),
+                      as_count(simulated_ns)};
+  result.time_ns = {as_count(median(runs)), as_count(host_too ? simulated.elapsed_ns : simulated_ns)};
+  result.quiet_ns = result.time_ns;
+}
+
 std::vector<Failure> judge_events(const Comparison& result, const Pair& time, const Tolerances& allowed) {
   Verdict verdict;
+  if (!result.has_contents) {
+    verdict.within("time", time,
+                   result.experiment_class == ExperimentClass::kOrdered    ? allowed.ordered_time
+                   : result.experiment_class == ExperimentClass::kParallel ? allowed.parallel_time
+                                                                           : allowed.library_time);
+    return verdict.take();
+  }
   switch (result.experiment_class) {
     case ExperimentClass::kOrdered:
       verdict.equal("pages", result.same_pages);
@@ -82,6 +122,10 @@ std::vector<Failure> judge_events(const Comparison& result, const Pair& time, co
       verdict.within("batches", result.batches, allowed.library_batches);
       verdict.within("time", time, allowed.library_time);
       break;
+    case ExperimentClass::kRemote:
+      verdict.within("remote bytes", result.remote_bytes, allowed.remote_bytes);
+      verdict.within("time", time, allowed.remote_time);
+      break;
     case ExperimentClass::kCpu:
     case ExperimentClass::kPrefetch:
       verdict.equal("bytes in", result.htod_bytes.equal());
@@ -99,13 +143,14 @@ Comparison named_after(const Experiment& experiment) {
   result.name = experiment.name;
   result.experiment_class = experiment.experiment_class();
   result.line = experiment.line;
+  result.has_contents = experiment.has_contents;
   return result;
 }
 
 }  // namespace
 
 using C = Comparison;
-const std::array<Quantity, 21> kQuantities{{
+const std::array<Quantity, 22> kQuantities{{
     {"fault_batches", &C::batches, [](const Seen& s) { return std::uint64_t{s.batches.size()}; },
      figure::kFaultBatches},
     {"transactions", &C::transactions, [](const Seen& s) { return s.transactions(); }, figure::kCopies},
@@ -124,6 +169,7 @@ const std::array<Quantity, 21> kQuantities{{
     {"dtod_bytes", &C::dtod_bytes, bytes<kPeers>},
     {"remote_maps", &C::remote_maps, [](const Seen& s) { return std::uint64_t{s.remote_maps.size()}; }},
     {"cpu_faults", &C::cpu_faults, [](const Seen& s) { return s.cpu_faults; }, figure::kCpuFaults},
+    {"remote_bytes", &C::remote_bytes, [](const Seen& s) { return s.remote_bytes; }},
     {"thrashing_pages", &C::thrashing, [](const Seen& s) { return s.thrashing; }},
     {"kernel_ns", &C::kernel_ns, nullptr},
     {"judged_ns", &C::time_ns, nullptr},
@@ -131,7 +177,7 @@ const std::array<Quantity, 21> kQuantities{{
 }};
 
 using T = Tolerances;
-const std::array<NamedTolerance, 12> kTolerances{{
+const std::array<NamedTolerance, 16> kTolerances{{
     {"ordered_time", &T::ordered_time},
     {"ordered_time_median", &T::ordered_time_median},
     {"parallel_bytes", &T::parallel_bytes},
@@ -144,22 +190,43 @@ const std::array<NamedTolerance, 12> kTolerances{{
     {"library_batches_median", &T::library_batches_median},
     {"library_time", &T::library_time},
     {"library_time_median", &T::library_time_median},
+    {"remote_bytes", &T::remote_bytes},
+    {"remote_bytes_median", &T::remote_bytes_median},
+    {"remote_time", &T::remote_time},
+    {"remote_time_median", &T::remote_time_median},
 }};
 
 bool Comparison::exact() const {
   return same_pages && same_transactions && same_remote_maps && cpu_faults.equal() && thrashing.equal();
 }
 
+TimeBasis time_basis(const Experiment& experiment, bool observed) {
+  if (experiment.campaign) return experiment.campaign->observed ? TimeBasis::kObserved : TimeBasis::kPublished;
+  return experiment.unobserved && !observed ? TimeBasis::kUnobserved : TimeBasis::kObserved;
+}
+
+config::SystemConfig judged_system(const config::SystemConfig& system, TimeBasis basis) {
+  config::SystemConfig judged = system;
+  if (basis == TimeBasis::kObserved) judged.listener.present = true;
+  return judged;
+}
+
 Comparison compare(const Experiment& experiment, const Observation& measured, const Observation& simulated,
-                   const config::SystemConfig& system, const Tolerances& tolerances) {
+                   const config::SystemConfig& system, TimeBasis basis, const Tolerances& tolerances) {
   Comparison result = named_after(experiment);
+  result.basis = basis;
   for (const Quantity& quantity : kQuantities) {
     if (quantity.of) result.*quantity.pair = {quantity.of(measured), quantity.of(simulated)};
   }
+  if (experiment.mode == Mode::kRemote && !experiment.remote_bytes) result.remote_bytes = {};
   result.same_pages = same_pages(measured, simulated);
   result.same_transactions = same_transactions(measured, simulated);
   result.same_remote_maps = measured.remote_maps == simulated.remote_maps;
-  fill_times(result, measured, simulated, system);
+  if (basis == TimeBasis::kUnobserved) {
+    fill_unobserved_times(result, *experiment.unobserved, simulated, call_ns(experiment, system.runtime));
+  } else {
+    fill_observed_times(result, measured, simulated, system);
+  }
   result.failures = judge_events(result, result.time_ns, tolerances);
   result.quiet_failures = judge_events(result, result.quiet_ns, tolerances);
   return result;
@@ -168,6 +235,7 @@ Comparison compare(const Experiment& experiment, const Observation& measured, co
 Comparison compare_campaign(const Experiment& experiment, CampaignRun run) {
   const auto total = [&](figure::Index index) { return run.total.pair(index).value_or(Pair{}); };
   Comparison result = named_after(experiment);
+  result.basis = time_basis(experiment, false);
   for (const Quantity& quantity : kQuantities) {
     if (quantity.figure != figure::kCount) result.*quantity.pair = total(quantity.figure);
   }

@@ -23,6 +23,7 @@ struct Tolerances {
   double parallel_time = 25, parallel_time_median = 10;
   double library_bytes = 3, library_batches = 30, library_time = 30;
   double library_batches_median = 12, library_time_median = 12;
+  double remote_bytes = 100, remote_bytes_median = 20, remote_time = 35, remote_time_median = 20;
   // cpu, prefetch: bytes of each direction are equal. campaign: as the experiment's own limits say.
 };
 // By name, in the order of results.
@@ -30,12 +31,29 @@ struct NamedTolerance {
   const char* name;
   double Tolerances::*value;
 };
-extern const std::array<NamedTolerance, 12> kTolerances;
+extern const std::array<NamedTolerance, 16> kTolerances;
+
+// Which measured times are judged.
+enum class TimeBasis : std::uint8_t {
+  kUnobserved,  // runs in which nobody listened to the driver: the median
+  kObserved,    // a run under CUPTI; the model adds what listening costs (config::ListenerCosts)
+  kPublished,   // campaigns: what others published, as far as they say without a profiler
+};
+inline constexpr std::array kTimeBasisNames = {"unobserved", "observed", "published"};
+
+// Unobserved where that was measured, unless `observed` asks for the times of the events.
+TimeBasis time_basis(const Experiment& experiment, bool observed);
+// The system as it is when that is judged: with a listener, or as it stands.
+config::SystemConfig judged_system(const config::SystemConfig& system, TimeBasis basis);
 
 struct Comparison {
   std::string name;
   ExperimentClass experiment_class = ExperimentClass::kOrdered;
   std::uint64_t line = 0;
+  TimeBasis basis = TimeBasis::kObserved;
+  bool has_contents = true;                  // false: only times were measured and are judged
+  std::uint64_t runs = 1;                    // that the measured time is the median of
+  std::uint64_t lower_ns = 0, upper_ns = 0;  // quartiles of their times; both 0 of one run
 
   Pair batches;
   Pair htod_bytes, htod_fault_bytes, htod_prefetch_bytes, htod_user_bytes;
@@ -43,12 +61,14 @@ struct Comparison {
   Pair dtod_bytes;  // from other GPUs
   Pair htod_transactions, dtoh_transactions, dtod_transactions, transactions;
   Pair remote_maps, cpu_faults, thrashing;
-  Pair kernel_ns;  // as it was
-  // What is judged. For `ordered` the one-off start-up of the first fault is taken off both sides: the part of the
-  // first batch that the system file calls first_fault_ns, and as much of the measured first batch as exceeds what the
-  // model needs for it without that part.
+  Pair remote_bytes;  // kRemote; both 0 where they were not measured
+  Pair kernel_ns;     // as it was
+  // What is judged. Unobserved: of `cpu` and `prefetch` the whole time, the host's included; of the others the
+  // kernels'. Of observed times of `ordered` the one-off start-up of the first fault is taken off both sides: the part
+  // of the first batch that the system file calls first_fault_ns, and as much of the measured first batch as exceeds
+  // what the model needs for it without that part.
   Pair time_ns;
-  Pair quiet_ns;                   // the same from quiet_kernel_ns of both sides
+  Pair quiet_ns;                   // the same from quiet_kernel_ns of both sides; unobserved: as time_ns
   bool same_pages = false;         // batch by batch: lowest faulting page
   bool same_transactions = false;  // one by one in each direction: cause, offset, bytes
   bool same_remote_maps = false;
@@ -66,7 +86,7 @@ struct Comparison {
 };
 
 Comparison compare(const Experiment& experiment, const Observation& measured, const Observation& simulated,
-                   const config::SystemConfig& system, const Tolerances& tolerances);
+                   const config::SystemConfig& system, TimeBasis basis, const Tolerances& tolerances);
 
 // The same of a campaign. It is judged later, by judge(), as its cold run may be another experiment (null: not
 // there).
@@ -81,6 +101,6 @@ struct Quantity {
   std::uint64_t (*of)(const Observation&);
   figure::Index figure = figure::kCount;
 };
-extern const std::array<Quantity, 21> kQuantities;
+extern const std::array<Quantity, 22> kQuantities;
 
 }  // namespace uvmsim::validate

@@ -14,7 +14,7 @@ namespace uvmsim::validate {
 
 namespace {
 
-// Not only where --only leaves it out.
+// Checks that cold runs exist; one that only --only leaves out is no error.
 void check_cold_runs(const ExperimentFile& file) {
   for (const Experiment& experiment : file.experiments) {
     if (!experiment.campaign || !experiment.campaign->steady || experiment.campaign->steady->cold_run.empty()) continue;
@@ -66,13 +66,14 @@ ExperimentFile parse_experiments(std::string_view text, const std::string& path)
 using Class = ExperimentClass;
 const std::array<ModeInfo, kModes> kModeTable{{
     {"ordered", Class::kOrdered},
-    {"", Class::kParallel},  // with the threads of a block behind it
+    {"", Class::kParallel},  // followed by the threads of a block
     {"stream_rd", Class::kParallel},
     {"stream_wr", Class::kParallel},
     {"vadd", Class::kParallel},
     {"cpu", Class::kCpu},
     {"prefetch", Class::kPrefetch},
     {"", Class::kLibrary},
+    {"", Class::kRemote},
     {"", Class::kCampaign},
 }};
 

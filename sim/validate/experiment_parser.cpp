@@ -13,6 +13,7 @@
 #include "sim/common/units.h"
 #include "sim/formats/decimal.h"
 #include "sim/trace/names.h"
+#include "sim/validate/pair.h"
 
 namespace uvmsim::validate {
 
@@ -20,15 +21,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Wall-clock nanoseconds fit; differences do not overflow.
+// Nanoseconds since 1970 fit, and differences do not overflow.
 constexpr std::int64_t kMaxTime = std::int64_t{1} << 61;
 constexpr std::int64_t kMaxKernelNs = std::int64_t{3600} * 1000000000;
 constexpr std::size_t kMaxKernels = 1000000;
 constexpr std::int64_t kMaxAddress = std::int64_t{1} << 57;
-// Until add_unlisted_outputs gives it an allocation, an event of no tensor carries its address as its offset.
+// An event that belongs to no tensor has its address as its offset until add_unlisted_outputs() gives it an allocation.
 constexpr std::size_t kUnlisted = SIZE_MAX;
 constexpr std::uint32_t kMaxBlocks = 1u << 31;
 constexpr std::size_t kMaxName = 200;
+constexpr std::size_t kMaxRuns = 100000;
+constexpr std::uint64_t kMaxPicoseconds = std::uint64_t{1} << 40;
 
 std::optional<EventKind> event_kind(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, EventKind>, 7> kinds{{
@@ -123,7 +126,7 @@ MeasuredKernel& add_kernel_times(std::int64_t start, std::int64_t end, Experimen
   return kernel;
 }
 
-// The part that the two formats' event lists share: [kind, start, end, (tensor,) offset, value, flags].
+// Parses an event of the two formats: [kind, start, end, (tensor,) offset, value, flags].
 void parse_event(const Json& item, bool with_tensor, Experiment& experiment, std::set<std::string>& unknown) {
   const auto& fields = json_array(item, "an event", with_tensor ? 7 : 6);
   const std::string& kind = json_text(fields[0], "the kind of an event");
@@ -205,13 +208,13 @@ Allocation parse_tensor(const Json& item, std::set<std::string>& unknown) {
   tensor.bytes = json_integer(fields.require("bytes"), "the bytes of a tensor", kMaxBytes);
   if (tensor.bytes == 0) throw_input_error("tensor '{}' has 0 bytes; allowed: 1 to {}", tensor.name, kMaxBytes);
   tensor.offset_in_block = fields.required_integer("va_offset_in_2m", kBlockBytes - 1);
-  fields.find("dtype");  // for people
+  fields.find("dtype");  // informative only
   note_unknown_keys(fields, unknown);
   return tensor;
 }
 
-// A call may write memory that is none of its tensors, such as the indices of a max pooling. It shows only in events,
-// with addresses: every run of them becomes one output of whole 2 MB blocks, from the first to the last.
+// A call may write memory other than its tensors, such as the indices of a max pooling. It appears only in events, with
+// addresses: every run of them becomes one output of whole 2 MB blocks, from the first to the last.
 void add_unlisted_outputs(Experiment& experiment) {
   constexpr std::uint64_t largest_gap = 16 * kBlockBytes;  // between two events of one allocation
   std::vector<std::uint64_t> blocks;
@@ -236,14 +239,71 @@ void add_unlisted_outputs(Experiment& experiment) {
   }
 }
 
+std::vector<std::int64_t> parse_runs(JsonFields& fields, std::string_view key) {
+  std::vector<std::int64_t> runs;
+  const Json* list = fields.find(key);
+  if (list == nullptr) return runs;
+  for (const Json& run : json_array(*list, key)) runs.push_back(json_signed_integer(run, key, 0, kMaxKernelNs));
+  if (runs.empty() || runs.size() > kMaxRuns) {
+    throw_input_error("'{}' has {} runs; allowed: 1 to {}", key, runs.size(), kMaxRuns);
+  }
+  return runs;
+}
+
+void parse_unobserved(JsonFields& line, Experiment& experiment, std::set<std::string>& unknown) {
+  const Json* value = line.find("unobserved");
+  if (value == nullptr) return;
+  JsonFields fields(*value, "unobserved");
+  UnobservedTimes times;
+  times.kernel_ns = parse_runs(fields, "kernel_ns");
+  times.host_ns = parse_runs(fields, "host_ns");
+  times.call_ns = parse_runs(fields, "call_ns");
+  if (times.kernel_ns.empty() && times.host_ns.empty() && times.call_ns.empty()) {
+    throw_input_error("'unobserved' has no times; allowed: kernel_ns, host_ns, call_ns");
+  }
+  if (!times.call_ns.empty() && !(times.kernel_ns.empty() && times.host_ns.empty())) {
+    throw_input_error("'unobserved' has 'call_ns', which includes 'kernel_ns' and 'host_ns', beside one of them");
+  }
+  if (const Json* host = fields.find("host"); host != nullptr) {
+    JsonFields speed(*host, "host");
+    times.host =
+        HostSpeed{printable(speed.text("cpu")), speed.integer("step_ps", 0, kMaxPicoseconds),
+                  speed.integer("chase_ps", 0, kMaxPicoseconds), speed.integer("page_touch_ps", 0, kMaxPicoseconds)};
+    note_unknown_keys(speed, unknown);
+  }
+  note_unknown_keys(fields, unknown);
+  experiment.unobserved = std::move(times);
+}
+
+// Remote-mapped memory has no fault that a listener to the driver could delay.
+void add_unobserved_kernels(Experiment& experiment) {
+  std::int64_t sum = 0;
+  for (const MeasuredKernel& kernel : experiment.kernels) sum += kernel.end_ns - kernel.start_ns;
+  experiment.unobserved.emplace().kernel_ns = {sum};
+}
+
 void parse_library(JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
-  experiment.mode = Mode::kLibrary;
-  experiment.inputs_on_host = word_of(fields, "inputs_on", {"host", "gpu"}) == 0;
-  // The same call is measured with its inputs on either side.
-  experiment.name += experiment.inputs_on_host ? "/host" : "/gpu";
-  experiment.outputs_on_host =
-      fields.find("outputs_on") != nullptr && word_of(fields, "outputs_on", {"host", "nowhere"}) == 0;
-  if (experiment.outputs_on_host) experiment.name += "/outputs_host";
+  constexpr std::size_t kHost = 0, kRemote = 2;
+  const std::size_t inputs = word_of(fields, "inputs_on", {"host", "gpu", "remote"});
+  const bool said = fields.find("outputs_on") != nullptr;
+  const std::size_t outputs = said ? word_of(fields, "outputs_on", {"host", "nowhere", "remote"}) : 1;
+  experiment.mode = inputs == kRemote || outputs == kRemote ? Mode::kRemote : Mode::kLibrary;
+  if (inputs == kRemote && outputs == kRemote) {
+    throw_input_error("'inputs_on' and 'outputs_on' are both remote; allowed: one");
+  }
+  experiment.inputs_on_host = inputs == kHost;
+  experiment.outputs_on_host = outputs == kHost;
+  experiment.outputs_remote = outputs == kRemote;
+  // The same call is measured with remote inputs and with remote outputs.
+  if (experiment.mode == Mode::kRemote) {
+    experiment.name += experiment.outputs_remote ? "/outputs_remote" : "/inputs_remote";
+    if (fields.find("remote_bytes") != nullptr) {
+      experiment.remote_bytes = fields.required_integer("remote_bytes", kMaxBytes);
+    }
+  } else {
+    experiment.name += experiment.inputs_on_host ? "/host" : "/gpu";
+    if (experiment.outputs_on_host) experiment.name += "/outputs_host";
+  }
   experiment.note = fields.text("note");
   for (const Json& item : json_array(fields.require("tensors"), "tensors")) {
     experiment.allocations.push_back(parse_tensor(item, unknown));
@@ -258,7 +318,20 @@ void parse_library(JsonFields& fields, Experiment& experiment, std::set<std::str
   }
   if (experiment.kernels.empty()) throw_input_error("'events' has no kernel");
   add_unlisted_outputs(experiment);
-  fields.find("format");  // for people
+  if (experiment.mode == Mode::kRemote && !experiment.unobserved) add_unobserved_kernels(experiment);
+  fields.find("format");  // informative only
+}
+
+// CUPTI lost some events, or was not used. The kernel's time is then that of an unobserved run.
+void parse_without_events(Experiment& experiment) {
+  if (!experiment.unobserved || experiment.unobserved->kernel_ns.empty()) {
+    throw_input_error("'events' is missing, and so is 'unobserved' with 'kernel_ns'");
+  }
+  if (experiment.mode == Mode::kCpu || experiment.mode == Mode::kPrefetch) {
+    throw_input_error("'events' is missing; without them nobody knows what a '{}' experiment did",
+                      kModeTable[static_cast<std::size_t>(experiment.mode)].name);
+  }
+  add_kernel_times(0, median(experiment.unobserved->kernel_ns), experiment);
 }
 
 void parse_known_access(JsonFields& fields, Experiment& experiment, std::set<std::string>& unknown) {
@@ -284,7 +357,13 @@ void parse_known_access(JsonFields& fields, Experiment& experiment, std::set<std
   }
   const std::int64_t native = fields.signed_integer("native_ns", 0, 0, kMaxKernelNs);
   experiment.allocations.push_back(std::move(allocation));
-  for (const Json& item : json_array(fields.require("events"), "events")) parse_event(item, false, experiment, unknown);
+  const Json* events = fields.find("events");
+  experiment.has_contents = events != nullptr;
+  if (events != nullptr) {
+    for (const Json& item : json_array(*events, "events")) parse_event(item, false, experiment, unknown);
+  } else {
+    parse_without_events(experiment);
+  }
   for (MeasuredKernel& kernel : experiment.kernels) kernel.native_ns = native;
 
   const Mode mode = experiment.mode;
@@ -338,6 +417,7 @@ Experiment parse_experiment(const Json& line, std::set<std::string>& unknown) {
   JsonFields fields(line, "experiment");
   Experiment experiment;
   experiment.name = name_of(fields, "name");
+  parse_unobserved(fields, experiment, unknown);
   if (fields.find("program") != nullptr) {
     parse_campaign(fields, experiment, unknown);
   } else if (fields.find("tensors") != nullptr) {

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::uint64_t kFirstAddress = std::uint64_t{0x7f00} << 32;
 
-// Largest quantum in which the 4 KB pages of every allocation begin and end on quantum boundaries.
+// Returns the largest quantum in which the 4 KB pages of every allocation begin and end on quantum boundaries.
 std::uint32_t quantum_of(const Experiment& experiment) {
   std::uint64_t offsets = kBasePageBytes;
   for (const Allocation& allocation : experiment.allocations) offsets |= allocation.offset_in_block;
   return static_cast<std::uint32_t>(offsets & (~offsets + 1));  // lowest set bit
 }
 
-// The CUDA driver puts allocations below 2 MB together into blocks of 2 MB; the measured offsets say where.
+// The CUDA driver packs allocations below 2 MB into shared blocks of 2 MB; the measured offsets show the placement.
 class AddressPlan {
  public:
   std::uint64_t place(const Allocation& allocation) {
@@ -37,7 +37,7 @@ class AddressPlan {
   }
 
  private:
-  // A fresh run of whole blocks.
+  // Reserves a fresh run of whole blocks.
   std::uint64_t reserve(std::uint64_t bytes) {
     const std::uint64_t base = next_;
     next_ += (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
@@ -141,7 +141,7 @@ Program make_program(const Experiment& experiment, const config::SystemConfig& s
     throw_input_error("it needs {} GPUs; system '{}' has {}", gpus, system.name, system.gpus.size());
   }
   ProgramBuilder builder(experiment, system);
-  if (experiment.mode == Mode::kLibrary) {
+  if (experiment.mode == Mode::kLibrary || experiment.mode == Mode::kRemote) {
     builder.add_library_call();
   } else {
     builder.add_known_access();

@@ -9,27 +9,27 @@ namespace uvmsim::validate {
 
 namespace {
 
-// Pauses between the batches of stream_*_g8, in which the blocks cross pages that are already there.
-// measured: 32 steps take 6.4 to 9 us when reading (four loads in flight per thread), 1.4 us when writing.
+// Step times from the pauses between the batches of stream_*_g8, in which the blocks cross present pages. measured: 32
+// steps take 6.4 to 9 us when reading (four loads in flight per thread), 1.4 us when writing.
 constexpr std::uint64_t kReadStepNs = 220;
 constexpr std::uint64_t kWriteStepNs = 45;
 constexpr std::uint64_t kBytesPerBlockStep = 256 * 16;
 
-// Share of the peak that real kernels reach, percent.
-// measured: sum_lastdim_48m on resident data reads 2.9 TB/s in all, 3.6 TB/s without its start, of 4.8.
+// The share of the peak that real kernels reach, percent. measured: sum_lastdim_48m on resident data reads 2.9 TB/s in
+// all, 3.6 TB/s without its start, of 4.8.
 constexpr std::uint64_t kMemoryPercent = 75;
 // measured: with resident inputs the first fault comes when the first wave of blocks writes its results. matmul_2048
 // (one wave) then has done 52 of 67 TFLOP/s, linear_4096x768x3072 (2.9 waves) 51, conv3x3_64c_128px (7.75 waves) 41.
 constexpr std::uint64_t kMatrixPercent = 77;
 constexpr std::uint64_t kConvolutionPercent = 61;
 
-// a * b, capped: shapes come from a file.
+// Returns a * b, capped, because shapes come from a file.
 std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t limit = std::uint64_t{1} << 62;
   return b != 0 && a > limit / b ? limit : a * b;
 }
 
-// `amount` at `percent` of `peak` per microsecond, in nanoseconds.
+// Returns the nanoseconds for `amount` at `percent` of `peak` per microsecond.
 std::int64_t time_ns(std::uint64_t amount, std::uint64_t peak, std::uint64_t percent) {
   const WideUnsigned rate = static_cast<WideUnsigned>(peak) * percent;
   if (rate == 0) return 0;
@@ -50,7 +50,7 @@ std::uint64_t elements(const Allocation& tensor) {
   return count;
 }
 
-// 2 x activations at the filters' output x filter volume, whichever of the three tensors is being computed.
+// 2 x activations at the filters' output x filter volume, for whichever of the three tensors is computed.
 std::uint64_t convolution_flops(const Experiment& experiment) {
   const Allocation* filter = nullptr;
   for (const Allocation& tensor : experiment.allocations) {
@@ -67,7 +67,7 @@ std::uint64_t convolution_flops(const Experiment& experiment) {
   return product(2 * activations, elements(*filter) / filter->shape[0]);
 }
 
-// 2 x results x common dimension: the last one of the first operand.
+// 2 x results x common dimension, which is the last one of the first operand.
 std::uint64_t matrix_flops(const Experiment& experiment) {
   const Allocation* first = nullptr;
   std::uint64_t results = 0;

@@ -14,9 +14,9 @@ namespace {
 constexpr std::uint32_t kStreamThreads = 256;
 constexpr std::uint32_t kFloat4Bytes = 16;
 
-// The kernel of a `cpu` experiment writes the allocation with a grid-stride loop; the file does not say its grid. Where
-// data moves, the first batch does: every block stalls on its own 4 KB page. Elsewhere one block per SM of the measured
-// GPU, as the first batches of those experiments show (they grow to 256 pages at once).
+// The kernel of a `cpu` experiment writes the allocation with a grid-stride loop whose grid the file does not contain.
+// Where data moves, the first batch shows it: every block stalls on its own 4 KB page. Elsewhere one block per SM of
+// the measured GPU is assumed, as the first batches of those experiments show (they grow to 256 pages at once).
 std::uint32_t grid_of_cpu_experiment(const Experiment& experiment, const config::GpuConfig& gpu) {
   if (experiment.grid_blocks != 0) return experiment.grid_blocks;
   std::int64_t first_replay = 0;
@@ -59,6 +59,7 @@ void ProgramBuilder::add_known_access() {
       add_measured_prefetches();
       break;
     case Mode::kLibrary:
+    case Mode::kRemote:
     case Mode::kCampaign:
       break;
   }
@@ -88,7 +89,7 @@ void ProgramBuilder::add_touch_kernel() {
   program_.records.emplace_back(std::move(kernel));
 }
 
-// A grid-stride loop, which takes `estimate_ns` on resident data unless that was measured.
+// Adds a grid-stride loop, which takes `estimate_ns` on resident data unless that was measured.
 void ProgramBuilder::add_loop(std::uint32_t grid_blocks, std::uint32_t threads, std::uint32_t access_bytes,
                               std::int64_t estimate_ns, std::vector<trace::ObjectAccess> accesses) {
   trace::Kernel kernel;
@@ -113,15 +114,15 @@ void ProgramBuilder::add_stream_kernel(std::uint32_t grid_blocks, bool reads, bo
 void ProgramBuilder::add_vector_add() {
   const std::uint64_t part = experiment_.allocations[0].bytes / 3;
   const std::uint32_t grid = experiment_.grid_blocks;
-  // One operand each, in the order in which a thread touches them.
+  // One operand per array, in the order in which a thread touches them.
   add_loop(grid, kStreamThreads, kFloat4Bytes, stream_ns(part * 3, grid * 3, true, system_.gpus[0]),
            {{object_id(0), {extent({0, part}, trace::AccessMode::kRead)}},
             {object_id(0), {extent({part, part}, trace::AccessMode::kRead)}},
             {object_id(0), {extent({2 * part, part}, trace::AccessMode::kWrite)}}});
 }
 
-// What the program did follows from the event stream: kernels, and between them the CPU's faults. Faults in ascending
-// order come from a loop over the whole allocation; otherwise the pages that faulted are replayed in their order.
+// The event stream shows what the program did: kernels, and between them the CPU's faults. Faults in ascending order
+// come from a loop over the whole allocation; otherwise the faulted pages are replayed in their order.
 void ProgramBuilder::add_cpu_exchange() {
   const std::uint32_t grid = grid_of_cpu_experiment(experiment_, system_.gpus[0]);
   const std::uint64_t quanta_per_page = kBasePageBytes / program_.header.quantum_bytes;
@@ -151,7 +152,7 @@ void ProgramBuilder::add_cpu_exchange() {
   }
 }
 
-// To the GPU and back, as far as the event stream shows either; then the touches, if there are any.
+// Adds prefetches to the GPU and back, as far as the event stream shows them; then the touches, if any.
 void ProgramBuilder::add_measured_prefetches() {
   bool to_gpu = false, to_host = false;
   for (const MeasuredEvent& event : experiment_.events) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 #include <string_view>
+#include <utility>
 
 #include "sim/common/units.h"
 #include "sim/import/access_set.h"
@@ -27,7 +28,7 @@ struct RandomIndex {
   std::uint64_t rows = 0, count = 0, seed = 0;
 };
 
-// The unsigned number that follows `prefix` in `text`.
+// Returns the unsigned number that follows `prefix` in `text`.
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view prefix) {
   const std::size_t at = text.find(prefix);
   if (at == std::string_view::npos) return std::nullopt;
@@ -60,21 +61,41 @@ void ProgramBuilder::add_library_call() {
   }
   for (std::size_t i = 0; i < experiment_.allocations.size(); ++i) {
     const Allocation& tensor = experiment_.allocations[i];
-    if (!tensor.output) {
-      // Inputs were made on the GPU; those "on the host" were prefetched there: of the shared 2 MB block of small
+    if (experiment_.mode == Mode::kRemote) {
+      if (tensor.output == experiment_.outputs_remote) {
+        add_in_place(i);
+      } else {
+        add_prefetch(i, whole(i), trace::Device::kGpu0);
+      }
+    } else if (!tensor.output) {
+      // Inputs were created on the GPU; those "on the host" were prefetched there: of the shared 2 MB block of small
       // tensors only their own pages move (measured: layernorm_12m, conv3x3_64c_128px).
       add_prefetch(i, whole(i), experiment_.inputs_on_host ? trace::Device::kHost : trace::Device::kGpu0);
     } else if (experiment_.outputs_on_host) {
       add_host_access(i, whole(i), trace::AccessMode::kWrite);
     } else if (tensor.bytes < kBlockBytes && !has_fault(experiment_, i)) {
-      // A small output on which nothing faulted lies in a shared block that earlier calls of the process had
-      // populated (measured: sum_lastdim_48m with its input on the GPU has no fault at all).
+      // A small output without faults is in a shared block that earlier calls of the process had populated (measured:
+      // sum_lastdim_48m with its input on the GPU has no fault at all).
       add_prefetch(i, whole(i), trace::Device::kGpu0);
     }
   }
   begin_measurement();
   for (const MeasuredKernel& kernel : experiment_.kernels) add_library_kernel(kernel);
   end_measurement();
+}
+
+// Models pinned memory, which the GPU sees as host memory that is mapped and never moves.
+void ProgramBuilder::add_in_place(std::size_t allocation) {
+  add_prefetch(allocation, whole(allocation), trace::Device::kHost);
+  for (const auto& [advice, device] : {std::pair(trace::Advice::kSetPreferredLocation, trace::Device::kHost),
+                                       std::pair(trace::Advice::kSetAccessedBy, trace::Device::kGpu0)}) {
+    trace::Advise record;
+    record.object = object_id(allocation);
+    record.bytes = experiment_.allocations[allocation].bytes;
+    record.advice = advice;
+    record.device = static_cast<std::int32_t>(device);
+    program_.records.emplace_back(record);
+  }
 }
 
 void ProgramBuilder::add_library_kernel(const MeasuredKernel& measured) {
@@ -97,7 +118,7 @@ void ProgramBuilder::add_library_kernel(const MeasuredKernel& measured) {
 
 // A gather reads the rows that its index names: one thread block reads one entry of the index and copies that row.
 // torch draws index entries below 2^28 as 32-bit Mersenne Twister numbers modulo the number of rows; all 806 pages that
-// faulted in the measured embedding are among those of the index so computed.
+// faulted in the measured embedding are among those of the index computed in this way.
 void ProgramBuilder::add_gather(trace::Kernel& kernel) const {
   const std::optional<RandomIndex> draw = random_index(experiment_.note);
   if (!draw) return;
@@ -129,7 +150,7 @@ void ProgramBuilder::add_gather(trace::Kernel& kernel) const {
   // One thread stands for the block: its threads touch the same page at the same time.
   kernel.distribution = trace::Distribution::kThreadChunk;
   kernel.block = {1, 1, 1};
-  // The table's extent becomes what the touches name.
+  // The table's extent is reduced to the touched rows.
   trace::AccessSet rows;
   for (const trace::Touch& touch : kernel.touches) {
     if (touch.slot == *table) rows.add(object_id(*table), touch.quantum, touch.quantum + 1, touch.mode);

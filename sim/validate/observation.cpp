@@ -144,6 +144,7 @@ std::int64_t Observation::first_batch_ns() const {
 
 Observation observe_measured(const Experiment& experiment) {
   Observation seen;
+  seen.remote_bytes = experiment.remote_bytes.value_or(0);
   for (const MeasuredEvent& event : experiment.events) {
     switch (event.kind) {
       case EventKind::kFaultBatch:
@@ -186,7 +187,12 @@ Observation observe_simulated(const Program& program, const config::SystemConfig
     return true;
   };
   const RunResult result = simulate(program.header, source, options, observer);
-  return recorder.from(result.iterations.empty() ? Nanoseconds{} : result.iterations.front().begin);
+  if (result.iterations.empty()) return recorder.from({});
+  const auto& measured = result.iterations.front();
+  Observation seen = recorder.from(measured.begin);
+  seen.elapsed_ns = (measured.end - measured.begin).value;
+  seen.remote_bytes = result.counters.remote_access_bytes;
+  return seen;
 }
 
 }  // namespace uvmsim::validate

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kWordsPerPage = kBasePageBytes / 4;
 
-// Uniform in [0, bound).
+// Returns a uniform number in [0, bound).
 std::uint64_t draw_below(std::mt19937_64& generator, std::uint64_t bound) {
   auto product = static_cast<WideUnsigned>(generator()) * bound;
   if (static_cast<std::uint64_t>(product) < bound) {

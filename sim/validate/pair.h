@@ -23,7 +23,7 @@ struct Pair {
   Pair operator+(const Pair& other) const { return {measured + other.measured, simulated + other.simulated}; }
 };
 
-// 0 of none.
+// Returns 0 for an empty list.
 template <class Value>
 Value median(std::vector<Value> values) {
   if (values.empty()) return 0;
@@ -34,13 +34,13 @@ Value median(std::vector<Value> values) {
 
 // One check that is outside its tolerance.
 struct Failure {
-  std::string check;         // "time", "pages", "median batches", ...
+  std::string check;         // 0: not gradual
   double error_percent = 0;  // 0: not a matter of degree
   std::string text() const;  // "time 23.1 %"
 };
 std::string joined(const std::vector<Failure>& failures);
 
-// What is outside: each check once, with its largest error.
+// Collects the failed checks: each once, with its largest error.
 class Verdict {
  public:
   void within(const char* check, const Pair& pair, double percent) {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kShortestStallNs = 120000;
 constexpr std::int64_t kStallOverQuartile = 4;
 
-// Leads of all batches but the first, in order.
+// Returns the leads of all batches but the first, in order.
 std::vector<std::int64_t> leads_of(const Observation& seen) {
   std::vector<ObservedBatch> batches = seen.batches;
   std::ranges::stable_sort(batches, {}, &ObservedBatch::end_ns);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/validate/validation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -14,7 +17,7 @@ namespace uvmsim::validate {
 
 namespace {
 
-// One error over the experiments of a class.
+// Returns the spread of one error over the experiments of a class.
 template <class Error>
 Spread spread(const std::vector<const Comparison*>& members, Error error) {
   Spread result;
@@ -30,7 +33,7 @@ Spread spread(const std::vector<const Comparison*>& members, Error error) {
   return result;
 }
 
-// What is outside of a class as a whole, by one of its times.
+// Judges the medians of a class, by one of its times.
 std::vector<Failure> judge_medians(const ClassSummary& summary, const Spread& time, const Tolerances& allowed) {
   Verdict verdict;
   const auto judge = [&](const char* what, const Spread& spread, double limit) {
@@ -47,6 +50,10 @@ std::vector<Failure> judge_medians(const ClassSummary& summary, const Spread& ti
       judge("median batches", summary.batches, allowed.library_batches_median);
       judge("median time", time, allowed.library_time_median);
       break;
+    case ExperimentClass::kRemote:
+      judge("median remote bytes", summary.bytes, allowed.remote_bytes_median);
+      judge("median time", time, allowed.remote_time_median);
+      break;
     case ExperimentClass::kCpu:
     case ExperimentClass::kPrefetch:
     case ExperimentClass::kCampaign:
@@ -61,7 +68,8 @@ ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const
   summary.experiment_class = experiment_class;
   summary.experiments = members.size();
   for (const Comparison* member : members) {
-    summary.exact += member->exact() ? 1 : 0;
+    summary.exact += member->has_contents && member->exact() ? 1 : 0;
+    ++summary.by_basis[static_cast<std::size_t>(member->basis)];
     if (!member->judged()) continue;
     ++summary.judged;
     summary.within += member->failures.empty() ? 1 : 0;
@@ -69,9 +77,11 @@ ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const
   }
   summary.time = spread(members, [](const Comparison& c) { return c.time_ns.error(); });
   summary.quiet = spread(members, [](const Comparison& c) { return c.quiet_ns.error(); });
-  summary.batches = spread(members, [](const Comparison& c) { return c.batches.error(); });
-  summary.bytes = spread(members, [](const Comparison& c) {
-    return std::max({c.htod_bytes.error(), c.dtoh_bytes.error(), c.dtod_bytes.error()});
+  std::vector<const Comparison*> with_contents;
+  std::ranges::copy_if(members, std::back_inserter(with_contents), &Comparison::has_contents);
+  summary.batches = spread(with_contents, [](const Comparison& c) { return c.batches.error(); });
+  summary.bytes = spread(with_contents, [](const Comparison& c) {
+    return std::max({c.htod_bytes.error(), c.dtoh_bytes.error(), c.dtod_bytes.error(), c.remote_bytes.error()});
   });
   summary.failures = judge_medians(summary, summary.time, allowed);
   summary.quiet_failures = judge_medians(summary, summary.quiet, allowed);
@@ -79,17 +89,20 @@ ClassSummary summarise(ExperimentClass experiment_class, const std::vector<const
 }
 
 Comparison replay(const Experiment& experiment, const std::string& path, const config::SystemConfig& system,
-                  const Tolerances& tolerances) {
+                  const ValidationOptions& options) {
   return naming(path, experiment, [&] {
     if (experiment.campaign) {
       return compare_campaign(experiment, replay_campaign(experiment.name, *experiment.campaign, system));
     }
-    const Program program = make_program(experiment, system);
-    return compare(experiment, observe_measured(experiment), observe_simulated(program, system), system, tolerances);
+    const TimeBasis basis = time_basis(experiment, options.observed);
+    const config::SystemConfig judged = judged_system(system, basis);
+    const Program program = make_program(experiment, judged);
+    return compare(experiment, observe_measured(experiment), observe_simulated(program, judged), judged, basis,
+                   options.tolerances);
   });
 }
 
-// Campaigns are judged when all have run: a cold step may be another experiment's, unless --only left that out.
+// Campaigns are judged when all have run, as a cold step may belong to another experiment, unless --only left it out.
 void judge_campaigns(const std::vector<std::pair<const Experiment*, const ExperimentFile*>>& chosen,
                      std::vector<Comparison>& comparisons) {
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -120,7 +133,13 @@ Validation validate(const std::vector<ExperimentFile>& files, const config::Syst
     result.files.push_back(file.path);
     result.warnings.insert(result.warnings.end(), file.warnings.begin(), file.warnings.end());
     for (const Experiment& experiment : file.experiments) {
-      if (matches(options.only, experiment.name)) chosen.emplace_back(&experiment, &file);
+      if (!matches(options.only, experiment.name)) continue;
+      if (options.observed && !experiment.has_contents) {
+        result.warnings.push_back(fmt::format("{}: line {}: experiment '{}' left out: it has no observed run",
+                                              file.path, experiment.line, experiment.name));
+        continue;
+      }
+      chosen.emplace_back(&experiment, &file);
     }
   }
   if (chosen.empty()) {
@@ -137,7 +156,7 @@ Validation validate(const std::vector<ExperimentFile>& files, const config::Syst
       const std::lock_guard lock(mutex);
       options.progress(begun++, chosen.size());
     }
-    result.comparisons[i] = replay(*chosen[i].first, chosen[i].second->path, system, options.tolerances);
+    result.comparisons[i] = replay(*chosen[i].first, chosen[i].second->path, system, options);
   });
   judge_campaigns(chosen, result.comparisons);
   for (std::size_t i = 0; i < kClassNames.size(); ++i) {

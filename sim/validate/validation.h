@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files of experiments: replay each, compare, and sum up by class.
+// Validates whole files of experiments: replays each, compares, and summarises by class.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,10 +24,11 @@ struct Spread {
 struct ClassSummary {
   ExperimentClass experiment_class = ExperimentClass::kOrdered;
   std::size_t experiments = 0;
-  std::size_t exact = 0;         // nothing that is counted differs
-  std::size_t judged = 0;        // the others are shown only
-  std::size_t within = 0;        // of those judged: within all tolerances
-  std::size_t quiet_within = 0;  // the same by the quiet time
+  std::size_t exact = 0;                                       // all counts are equal
+  std::size_t judged = 0;                                      // the others are only shown
+  std::size_t within = 0;                                      // of the judged ones: within all tolerances
+  std::size_t quiet_within = 0;                                // the same by quiet time
+  std::array<std::size_t, kTimeBasisNames.size()> by_basis{};  // experiments by the basis of their judged times
   Spread time, quiet, batches, bytes;
   std::vector<Failure> failures;        // of the class as a whole: medians
   std::vector<Failure> quiet_failures;  // the same with the quiet time
@@ -35,9 +37,10 @@ struct ClassSummary {
 struct ValidationOptions {
   Tolerances tolerances;
   std::string only = "*";  // names to replay; * and ? are wildcards
+  bool observed = false;   // judges by the times of observed runs, even if others were measured
   std::size_t threads = available_cpus();
-  // Called before each experiment, by one thread at a time, with how many have begun before and the number of all; may
-  // be empty. When it throws, no further one begins.
+  // Called before each experiment, by one thread at a time, with the number already begun and the total; may be empty.
+  // If it throws, no further experiment begins.
   std::function<void(std::size_t begun, std::size_t count)> progress;
 };
 
@@ -46,10 +49,10 @@ struct Validation {
   std::string system;
   Tolerances tolerances;
   std::vector<Comparison> comparisons;  // in the order of the files
-  std::vector<ClassSummary> classes;    // those that occur, in the order of ExperimentClass
+  std::vector<ClassSummary> classes;    // the classes that occur, in the order of ExperimentClass
   std::vector<std::string> warnings;
 
-  // No experiment and no class is outside the tolerances.
+  // Returns whether every experiment and every class is within the tolerances.
   bool within() const;
 };
 

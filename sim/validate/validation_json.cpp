@@ -60,6 +60,10 @@ Json comparison_json(const Comparison& c) {
   out["judged"] = c.judged();
   out["within"] = c.within();
   out["within_quiet"] = c.quiet_failures.empty();
+  out["times"] = kTimeBasisNames[static_cast<std::size_t>(c.basis)];
+  out["runs"] = c.runs;
+  if (c.upper_ns > 0) out["measured_quartiles_ns"] = {c.lower_ns, c.upper_ns};
+  out["has_contents"] = c.has_contents;
   out["exact"] = c.exact();
   out["outside"] = failures_json(c.failures);
   out["outside_quiet"] = failures_json(c.quiet_failures);
@@ -80,6 +84,7 @@ Json summary_json(const ClassSummary& s) {
   out["experiments"] = s.experiments;
   out["exact"] = s.exact;
   out["judged"] = s.judged;
+  for (std::size_t i = 0; i < kTimeBasisNames.size(); ++i) out["times"][kTimeBasisNames[i]] = s.by_basis[i];
   out["within"] = s.within;
   out["within_quiet"] = s.quiet_within;
   out["time_error"] = spread(s.time);

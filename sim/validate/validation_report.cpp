@@ -31,7 +31,10 @@ std::string time_text(const Pair& pair) {
   return fmt::format("{} / {} {}", ms(pair.measured), ms(pair.simulated), pair.error_text());
 }
 
-bool time_counts(const Comparison& c) { return c.kernel_ns.measured != 0 || c.kernel_ns.simulated != 0; }
+bool time_counts(const Comparison& c) { return c.time_ns.measured != 0 || c.time_ns.simulated != 0; }
+
+// Returns whether the times are of observed runs; the others are of unobserved runs.
+bool is_observed(const Comparison& c) { return c.basis == TimeBasis::kObserved; }
 
 std::string verdict_text(const Comparison& comparison) {
   if (!comparison.judged() && comparison.within()) return "not judged";
@@ -42,7 +45,7 @@ std::string verdict_text(const Comparison& comparison) {
   return text;
 }
 
-// Without the reasons: they follow below the table.
+// The verdict without the reasons, which follow below the table.
 std::string short_verdict(const Comparison& comparison) {
   if (!comparison.within()) return "outside";
   return comparison.judged() ? "within" : "not judged";
@@ -55,12 +58,12 @@ Row row_of(const Comparison& c) {
           pair_text(c.transactions, 1),
           pair_text(c.htod_bytes + c.dtod_bytes, 1024),
           pair_text(c.dtoh_bytes, 1024),
-          time_counts(c) ? time_text(c.time_ns) : "-",
+          time_counts(c) ? time_text(c.time_ns) + (is_observed(c) ? " (observed)" : "") : "-",
           time_counts(c) ? time_text(c.quiet_ns) : "-",
           verdict_text(c)};
 }
 
-// Campaigns have tables of their own.
+// Returns the rows of all experiments but campaigns, which have their own tables.
 std::vector<Row> rows_of(const Validation& validation) {
   std::vector<Row> rows;
   for (const Comparison& comparison : validation.comparisons) {
@@ -69,7 +72,7 @@ std::vector<Row> rows_of(const Validation& validation) {
   return rows;
 }
 
-// What fits on a terminal. Empty when there are only campaigns.
+// The table that fits a terminal. Empty when there are only campaigns.
 std::string experiments_text(const Validation& validation) {
   TextTable table({"experiment", "batches", "KiB in", "KiB out", "ms", "verdict"});
   std::size_t count = 0;
@@ -77,7 +80,8 @@ std::string experiments_text(const Validation& validation) {
     if (c.campaign) continue;
     ++count;
     table.add_row({c.name, pair_text(c.batches, 1), pair_text(c.htod_bytes + c.dtod_bytes, 1024),
-                   pair_text(c.dtoh_bytes, 1024), time_counts(c) ? time_text(c.time_ns) : "-", short_verdict(c)});
+                   pair_text(c.dtoh_bytes, 1024),
+                   time_counts(c) ? time_text(c.time_ns) + (is_observed(c) ? "*" : "") : "-", short_verdict(c)});
   }
   return count == 0 ? "" : table.text(true);
 }
@@ -97,15 +101,24 @@ Row class_row(const ClassSummary& s) {
           fmt::format("{:.1f} %", s.bytes.worst)};
 }
 
+// Describes the basis of the judged times.
+std::string basis_text(const ClassSummary& s) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < kTimeBasisNames.size(); ++i) {
+    if (s.by_basis[i] > 0) parts.push_back(fmt::format("{} {}", s.by_basis[i], kTimeBasisNames[i]));
+  }
+  return fmt::format("times: {}", fmt::join(parts, ", "));
+}
+
 std::string summary_line(const ClassSummary& s) {
   if (s.experiment_class == ExperimentClass::kCampaign) {
     return fmt::format("campaign  {:>3} experiments, {} within their limits; time median {:.1f} % worst {:.1f} % ({})",
                        s.experiments, s.within, s.time.median, s.time.worst, s.time.worst_name);
   }
   std::string text = fmt::format(
-      "{:<9} {:>3} experiments, {} exact, {}; time median {:.1f} % worst {:.1f} % ({}); "
+      "{:<9} {:>3} experiments ({}), {} exact, {}; time median {:.1f} % worst {:.1f} % ({}); "
       "quiet time median {:.1f} % worst {:.1f} % ({}); batches median {:.1f} % worst {:.1f} %; bytes worst {:.1f} %",
-      class_name(s.experiment_class), s.experiments, s.exact,
+      class_name(s.experiment_class), s.experiments, basis_text(s), s.exact,
       s.judged == 0 ? "not judged" : fmt::format("{} within tolerances (quiet {})", s.within, s.quiet_within),
       s.time.median, s.time.worst, s.time.worst_name, s.quiet.median, s.quiet.worst, s.quiet.worst_name,
       s.batches.median, s.batches.worst, s.bytes.worst);
@@ -119,6 +132,9 @@ std::string validation_text(const Validation& validation) {
   std::string text =
       line_of(fmt::format("{} on {}: measured / simulated", fmt::join(validation.files, ", "), validation.system), 2);
   text += experiments_text(validation) + "\n";
+  if (std::ranges::any_of(validation.comparisons, is_observed)) {
+    text += "* measured under CUPTI, which delays the driver; simulated with such a listener\n\n";
+  }
   for (const Comparison& comparison : validation.comparisons) {
     if (comparison.campaign) text += campaign_text(comparison) + "\n";
   }

@@ -42,7 +42,7 @@ class Point:
         self.counters = {name: 0 for name in COUNTERS}
         self.counters["kernel_compute_ns"] = duration_ns
         self.counters.update(counters)
-        self.first_counters = {}  # what differs in the first iteration
+        self.first_counters = {}  # differences of the first iteration's counters
         self.footprint_bytes = 10 * GB
         self.memory_bytes = 80 * GB
         self.time_scale_millionths = None
@@ -50,8 +50,12 @@ class Point:
         self.prefetch, self.prefetch_parameters, self.evict = "tree", {"threshold": "51"}, "lrm"
         self.plan = "none"
         self.learning_iterations = 1  # None: it has not settled
+        self.spread_ns = None  # the shortest and the longest of the iterations that are quoted; None: all alike
+        self.range = None  # of the slowdown on other machines, in thousandths
+        self.hypothetical = False  # more memory than the GPU has
         self.seed = 1
         self.system, self.system_sha256 = "a100-pcie-80g", "0" * 64
+        self.beside = False  # runtime.device_memory_beside
         self.asked = True  # of a sweep's grid; False: run only to compare with
         self.error = None
 
@@ -81,7 +85,13 @@ class Point:
 
 def settling_of(point):
     known = point.learning_iterations is not None
-    return {"is_settled": known, "learning_iterations": point.learning_iterations}
+    shortest, longest = point.spread_ns or (point.duration_ns, point.duration_ns)
+    return {
+        "is_settled": known,
+        "learning_iterations": point.learning_iterations,
+        "shortest_ns": shortest,
+        "longest_ns": longest,
+    }
 
 
 def ideal_ns(counters):
@@ -95,7 +105,7 @@ def is_baseline(point):
 
 
 def baseline_of(point, points):
-    """What the slowdown of a point divides by: the one among `points`, or None."""
+    """Returns the baseline of a point's slowdown: the one among `points`, or None."""
     for other in points:
         names = ("program", "layout", "system", "seed")
         same = all(getattr(other, name) == getattr(point, name) for name in names)
@@ -120,7 +130,7 @@ def result_of(point, points=()):
     ]
     thousandths = None if point.osf is None else round(1000 * point.osf)
     return {
-        "schema": "uvmsim.result/2",
+        "schema": "uvmsim.result/3",
         "uvmsim_version": "0.1.0",
         "uvmsim_commit": "0123456789ab",
         "model_version": "m" * 64,
@@ -142,11 +152,28 @@ def result_of(point, points=()):
         "osf_thousandths": thousandths or round(1000 * point.footprint_bytes / point.capacity_bytes),
         "total_ns": total_ns,
         "ideal_ns": ideal_ns(counters),
-        "unlimited": baseline and {"total_ns": baseline.total()[0], "settled_ns": baseline.duration_ns},
+        "unlimited": baseline
+        and {
+            "total_ns": baseline.total()[0],
+            "settled_ns": baseline.duration_ns,
+            "hypothetical": baseline.hypothetical,
+        },
+        **(
+            {
+                "uncertainty": {
+                    "low_ns": 1,
+                    "high_ns": 2,
+                    "low_slowdown_thousandths": point.range[0],
+                    "high_slowdown_thousandths": point.range[1],
+                }
+            }
+            if point.range
+            else {}
+        ),
         "counters": counters,
         "iterations": iterations,
-        "settled": {**iterations[-1], **settling_of(point)} if iterations else None,
-        "system": {"name": point.system},
+        "settled": {**iterations[-1], "first_index": 1, **settling_of(point)} if iterations else None,
+        "system": {"name": point.system, "runtime": {"device_memory_beside": point.beside}},
     }
 
 
@@ -179,7 +206,7 @@ def point_row(position, point, ids):
         "recorded_gpu": "NVIDIA H200",
         "system": point.system,
         "system_sha256": point.system_sha256,
-        "settings": "[]",
+        "settings": '["runtime.device_memory_beside=true"]' if point.beside else "[]",
         "layout": point.layout,
         "layout_parameters": "{}",
         "limit_by": point.limit,
@@ -241,8 +268,6 @@ def write_database(points, path, planned=None, schema="uvmsim.sweep/2"):
             row.update(settling_of(point))
             times = {
                 "duration_ns": point.duration_ns,
-                "shortest_ns": point.duration_ns,
-                "longest_ns": point.duration_ns,
                 "ideal_ns": ideal_ns(point.counters),
             }
             settled.append({**row, **times, **point.counters})

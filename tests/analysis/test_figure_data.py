@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures show, read back from the objects that are saved: data, labels, the baseline they divide by."""
+"""Checks the data of figures, read back from the saved objects: data, labels, the baseline of slowdowns."""
 
 import glob
 import os
@@ -73,6 +73,39 @@ class OsfTest(FigureDataTest):
             self.assertEqual(self.lines_of(top), [[(1.5, 1.5), (2.0, 2.0)], [(1.5, 135.0), (2.0, 180.0)]])
             self.assertEqual(top.get_ylabel(), SLOWDOWN_AXIS)
 
+    def test_what_has_not_settled_is_marked_with_its_extremes(self):
+        points = list(runs())
+        points[2].learning_iterations = None
+        points[2].spread_ns = (150, 260)
+        for write in (write_database, write_lines):
+            top = self.figure_of(plot_osf.main, points, write=write).axes[0]
+            lines = self.lines_of(top)
+            self.assertEqual(lines[0], [(1.5, 1.5), (2.0, 2.0)])
+            self.assertIn([(2.0, 2.0)], lines[1:])  # a hollow marker
+            (bars,) = [container for container in top.containers if container.has_yerr]
+            self.assertEqual([segment.tolist() for segment in bars[2][0].get_segments()][1], [[2.0, 1.5], [2.0, 2.6]])
+            status, out, _ = call(plot_osf.main, write(points, self.path("again")), "--table")
+            self.assertEqual(status, 0)
+            self.assertIn("not settled", out)
+            self.assertRegex(out, "1–9, 0.0–0.0")
+
+    def test_a_range_is_a_band(self):
+        points = list(runs())
+        for point in points:
+            point.range = (800, 1900)
+        figure = self.figure_of(plot_osf.main, points, write=write_lines)
+        (band,) = figure.axes[0].collections
+        self.assertEqual({round(y, 3) for _, y in band.get_paths()[0].vertices}, {0.8, 1.9})
+        status, out, _ = call(plot_osf.main, write_lines(points, self.path("again")), "--table")
+        self.assertEqual(status, 0)
+        self.assertIn("0.80–1.90", out)
+
+    def test_a_hypothetical_baseline_is_said(self):
+        points = list(runs())
+        points[0].hypothetical = True
+        figure = self.figure_of(plot_osf.main, points, write=write_lines)
+        self.assertIn("more memory than the GPU has", figure.axes[0].get_ylabel())
+
     def test_seeds_are_a_mean_with_error_bars(self):
         points = [point for seed, base in ((1, 100), (2, 100), (3, 100)) for point in runs(base=base, seed=seed)]
         points[2].duration_ns, points[5].duration_ns, points[8].duration_ns = 200, 300, 700
@@ -113,7 +146,67 @@ class PoliciesTest(FigureDataTest):
         self.assertEqual(ends, [[4, 6], [4, 6]])
 
 
+class WidthTest(FigureDataTest):
+    def test_a_column_of_a_paper(self):
+        points = [*runs(), *runs("none")]
+        widths = ("240pt", 240 / 72.27), ("84mm", 84 / 25.4), ("7in", 7)
+        for main, (width, inches) in zip((plot_osf.main, plot_policies.main, plot_bounds.main), widths):
+            figure = self.figure_of(main, points, "--width", width, write=write_lines)
+            self.assertAlmostEqual(figure.get_size_inches()[0], inches)
+        figure = self.figure_of(plot_osf.main, points, write=write_lines)
+        self.assertEqual(figure.get_size_inches()[0], 6.4)  # without: its own
+
+    def test_no_width(self):
+        path = write_lines(list(runs()), self.path("a.jsonl"))
+        for width in ("240", "pt", "-3in", "0.1in", "nanin", "1e9mm"):
+            status, _, err = call(plot_osf.main, path, "-o", self.path("a.png"), f"--width={width}")
+            self.assertEqual(status, 2)
+            self.assertIn("is no width; allowed: 1.5in to 40in", err)
+
+
+class ManySeriesTest(FigureDataTest):
+    def many(self, number):
+        """Series by number, each with a long name."""
+        points = list(runs())
+        for threshold in range(2, number + 1):
+            for point in runs("none", base=100 + threshold):
+                point.prefetch_parameters = {"a_parameter_with_a_long_name": str(threshold)}
+                points.append(point)
+        return points
+
+    def assert_readable(self, figure):
+        """Panels as high as those of a few series; no two panels' titles meet, none lies on the legend."""
+        renderer = figure.canvas.get_renderer()
+        boxes = [axis.get_window_extent(renderer) for axis in figure.axes]
+        for box in boxes:
+            self.assertGreater(box.height / figure.dpi, 1.0)
+        texts = [text.get_window_extent(renderer) for text in [figure._suptitle, *(axis.title for axis in figure.axes)]
+                 if text is not None and text.get_text()]  # fmt: skip
+        texts += [legend.get_window_extent(renderer) for legend in figure.legends]
+        for number, one in enumerate(texts):
+            self.assertGreaterEqual(one.x0, -1)
+            self.assertLessEqual(one.x1, figure.bbox.width + 1)
+            for other in texts[:number]:
+                self.assertFalse(one.overlaps(other))
+
+    def test_forty_series(self):
+        self.assert_readable(self.figure_of(plot_osf.main, self.many(40)))
+
+    def test_panels_with_long_names(self):
+        self.assert_readable(self.figure_of(plot_bounds.main, self.many(4)))
+
+    def test_more_than_looks_are_refused(self):
+        path = write_lines(self.many(50), self.path("a.jsonl"))
+        self.assert_refused(plot_osf.main, path, "-o", self.path("a.png"), says="50 series cannot be told apart")
+
+
 class BoundsTest(FigureDataTest):
+    def test_panels_side_by_side_have_one_scale(self):
+        points = [Point("a", osf=osf, duration_ns=600, iterations=0, kernel_compute_ns=100) for osf in (None, 2.0)]
+        points += [Point("b", osf=osf, duration_ns=200, iterations=0, kernel_compute_ns=100) for osf in (None, 2.0)]
+        left, right = self.figure_of(plot_bounds.main, points).axes
+        self.assertEqual(left.get_ylim(), right.get_ylim())
+
     def test_bars_are_over_the_bound(self):
         points = [Point("a", osf=osf, duration_ns=600, iterations=0, kernel_compute_ns=100) for osf in (None, 2.0)]
         figure = self.figure_of(plot_bounds.main, points)
@@ -145,7 +238,7 @@ class PaperTest(FigureDataTest):
     def test_seeds_are_means_with_error_bars_in_every_figure(self):
         from matplotlib import pyplot
 
-        times = {WITH: 3, WITHOUT: 5}  # what seed 2 takes under a limit, times what seed 1 does
+        times = {WITH: 3, WITHOUT: 5}  # time of seed 2 with and without a limit, as a multiple of seed 1
         points = paper_points()
         for point in paper_points():
             point.seed = 2
@@ -190,8 +283,9 @@ class PicturesTest(unittest.TestCase):
     def test_one_script_makes_every_picture_of_the_readmes(self):
         with open(os.path.join(ROOT, "analysis", "figures", "make.sh"), encoding="utf-8") as file:
             script = file.read().replace("fig$number.png", " ".join(f"fig{number}.png" for number in range(1, 10)))
-        # Those of the tutorials are made by their pages' blocks, from there too.
-        for more in [os.path.join(ROOT, "docs", "make_figures.sh"), *glob.glob(os.path.join(ROOT, "docs", "*.md"))]:
+        # Those of the first page and the tutorials are made by their pages' blocks, from there too.
+        for more in [os.path.join(ROOT, "docs", "make_figures.sh"), *glob.glob(os.path.join(ROOT, "docs", "*.md")),
+                     os.path.join(ROOT, "README.md")]:
             with open(more, encoding="utf-8") as file:
                 script += file.read() if more.endswith(".sh") else " ".join(re.findall(r"<!-- picture: .* -->\n.*", file.read()))
         shown = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the real command writes is what the package reads. Needs the command: UVMSIM_COMMAND, as ctest sets it."""
+"""The package reads the output of the real command. Needs the command: UVMSIM_COMMAND, as ctest sets it."""
 
 import json
 import os
@@ -46,8 +46,8 @@ class IdealTimeTest(FolderTest):
         return [launch + duration for duration in KERNELS_NS]
 
     def test_each_iteration_has_its_own_in_runs_and_sweeps(self):
-        self.run_command(*"run alexnet.uvmt --system a100-pcie-80g --osf 2 --json run.json".split())
-        spec = {"traces": "alexnet.uvmt", "systems": "a100-pcie-80g", "osf": 2}
+        self.run_command(*"run alexnet.uvmt --system a100-pcie-80g --osf 2 --iterations recorded --json run.json".split())
+        spec = {"traces": "alexnet.uvmt", "systems": "a100-pcie-80g", "osf": 2, "iterations": "recorded"}
         self.write("sweep.json", json.dumps(spec))
         self.run_command("sweep", "sweep.json", "-o", "sweep")
         expected = self.ideal_times()
@@ -58,7 +58,8 @@ class IdealTimeTest(FolderTest):
             self.assertEqual(whole_runs(frame)["ideal_ns"].tolist(), [sum(expected)], results)
 
     def test_the_paper_s_claims_read_it(self):
-        spec = {"traces": "alexnet.uvmt", "systems": "a100-pcie-80g", "layouts": "pytorch_caching", "osf": "none"}
+        spec = {"traces": "alexnet.uvmt", "systems": "a100-pcie-80g", "layouts": "pytorch_caching", "osf": "none",
+                "iterations": "recorded"}
         self.write("sweep.json", json.dumps(spec))
         self.run_command("sweep", "sweep.json", "-o", "sweep")
         self.run_command(*"run alexnet.uvmt --system a100-pcie-80g --json run.json".split())

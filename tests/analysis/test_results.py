@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading results and sweeps, and what the general commands make of them."""
 
+import csv
 import os
 import pathlib
 import sqlite3
@@ -127,9 +128,9 @@ class RefusedInputTest(FolderTest):
         self.refused(self.write("empty.jsonl", ""), "no results given")
         self.refused(self.write("text.jsonl", "hello\n"), "text.jsonl: line 1: not JSON")
         self.refused(self.write("cut.jsonl", text + text[: len(text) // 2]), "cut.jsonl: line 2: not JSON")
-        self.refused(self.write("other.jsonl", '{"schema": "uvmsim.result/9"}\n'), "allowed: 'uvmsim.result/2'")
+        self.refused(self.write("other.jsonl", '{"schema": "uvmsim.result/9"}\n'), "allowed: 'uvmsim.result/3'")
         self.refused(self.write("list.jsonl", "[1]\n"), "schema None")
-        self.refused(self.write("part.jsonl", '{"schema": "uvmsim.result/2"}\n'), "not a whole result")
+        self.refused(self.write("part.jsonl", '{"schema": "uvmsim.result/3"}\n'), "not a whole result")
         self.refused(self.write("binary.jsonl", b"\xff\xfe\x00"), "not a text file")
 
     def test_what_is_no_sweep(self):
@@ -191,6 +192,35 @@ class SlowdownTest(FolderTest):
         points = points_of(load([write_database(runs, self.path("a.sqlite"))]))
         self.assertEqual((points["limit"].tolist(), points["slowdown"].tolist()), (["osf"], [4]))
 
+    def seeds(self):
+        """Means of counters are no whole numbers: 7 and 8 fault batches."""
+        points = [Point("a", osf=osf, duration_ns=base) for osf, base in ((None, 100), (2.0, 200))]
+        others = [Point("a", osf=osf, duration_ns=base) for osf, base in ((None, 100), (2.0, 230))]
+        for point in others:
+            point.seed = 2
+        points[1].counters["fault_batches"], others[1].counters["fault_batches"] = 7, 8
+        return points + others
+
+    def test_table_of_several_seeds(self):
+        path = write_database(self.seeds(), self.path("a.sqlite"))
+        status, out, err = call(plot_osf.main, path, "--table")
+        self.assertEqual((status, err), (0, ""))
+        self.assertRegex(out.splitlines()[-1], r"^ +2 +4\.66 +0\.0 +2\.15 +8 +0 +0\.0 +0\.0 +2\.00–2\.30$")
+        status, out, _ = call(plot_osf.main, path, "--latex")
+        self.assertEqual(status, 0)
+        self.assertRegex(out, r"2 & 4\.66 & 0\.0 & 2\.15 & 8 & 0 & 0\.0 & 0\.0 & 2\.00--2\.30 \\\\\n")
+
+    def test_a_csv_has_a_line_per_point(self):
+        from analysis import __main__ as everything
+
+        path = write_database(self.seeds(), self.path("a.sqlite"))
+        status, _, err = call(everything.main, path, "-o", self.path("out"))
+        self.assertEqual((status, err), (0, ""))
+        with open(self.path("out/points.csv"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertEqual({len(row) for row in csv.reader(lines)}, {len(lines[0].split(","))})
+
     def test_table_of_one_program(self):
         path = write_lines(sweep()[:3], self.path("a.jsonl"))
         status, out, _ = call(plot_osf.main, path, "--table")
@@ -199,10 +229,10 @@ class SlowdownTest(FolderTest):
         self.assertEqual(lines[0], "slow, a100-pcie-80g, layout none, tree, lrm")
         self.assertEqual(
             lines[1],
-            "slowdown against the driver's own policies with the GPU's whole memory; numbers per iteration",
+            "slowdown against the driver's own policies with room for all; numbers per iteration",
         )
-        self.assertRegex(lines[-1], r"^ +2 +4\.66 +0\.0 +2\.00x +7 +0 +0\.9 +0\.0$")
-        self.assertEqual(len(lines), 6)  # the run without limit belongs in no curve
+        self.assertRegex(lines[-1], r"^ +2 +4\.66 +0\.0 +2\.00 +7 +0 +0\.9 +0\.0$")
+        self.assertEqual(len(lines), 7)  # the run without limit belongs in no curve
 
 
 class PolicyTest(FolderTest):
@@ -230,6 +260,17 @@ class PolicyTest(FolderTest):
         self.assertIn("time relative to none, lrm", out)
         self.assertRegex(out, r"tree:threshold=75, lrm +0\.375 +0\.375 +0\.375")
 
+    def test_a_table_in_latex(self):
+        path = write_database(list(self.runs()), self.path("a.sqlite"))
+        status, out, _ = call(plot_policies.main, path, "--latex")
+        self.assertEqual(status, 0)
+        lines = out.splitlines()
+        self.assertEqual(lines[1], r"% \usepackage{booktabs}")
+        self.assertIn(r"\begin{tabular}{lrrr}", lines)
+        self.assertIn(r"policies & 1 & 2 & mean \\", lines)
+        self.assertIn(r"none, lrm & 4.000 & 4.000 & 4.000 \\", lines)
+        self.assertEqual(lines[-1], r"\end{tabular}")
+
 
 class BoundTest(FolderTest):
     def test_the_gap_is_to_the_largest_bound(self):
@@ -245,7 +286,7 @@ class BoundTest(FolderTest):
         path = write_lines(sweep()[3:], self.path("a.jsonl"))
         status, out, _ = call(plot_bounds.main, path)
         self.assertEqual(status, 0)
-        self.assertRegex(out, r"no limit +0\.0 +0\.0 +1\.00x  all resident")
+        self.assertRegex(out, r"all resident +no limit +0\.0 +0\.0 +1\.00")
 
 
 if __name__ == "__main__":

@@ -25,13 +25,13 @@ class CheckCommand : public CommandTest {
     folder.write("trace.jsonl", two_iterations(16));
     std::vector<std::string> arguments{"check", "b.json"};
     arguments.insert(arguments.end(), options.begin(), options.end());
-    for (const char* more :
-         {"--new", "trace.jsonl", "--system", "h200-sxm-pcie5", "--osf", "1,2", "--prefetch", "tree:threshold=51"}) {
+    for (const char* more : {"--new", "trace.jsonl", "--system", "h200-sxm-pcie5", "--osf", "1,2", "--prefetch",
+                             "tree:threshold=51", "--iterations", "recorded"}) {
       arguments.emplace_back(more);
     }
     const auto result = run(arguments);
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_EQ(result.out, "b.json: 2 points written\n");
+    EXPECT_THAT(result.out, ::testing::StartsWith("b.json: 2 points written\n"));
   }
   Json baseline() const { return Json::parse(folder.read("b.json")); }
   void write(const Json& json) const { folder.write("b.json", json.dump()); }
@@ -125,6 +125,79 @@ TEST_F(CheckCommand, PointsAreAdded) {
   EXPECT_EQ(baseline()["points"].size(), 3u);
 }
 
+TEST_F(CheckCommand, AToleranceIsOfThePointsThatComeWithIt) {
+  make_baseline({"--metric", "settled_ns,fault_batches"});
+  const Json before = baseline()["points"];
+  const auto result = run({"check", "b.json", "--tolerance", "*=5%", "--new", "trace.jsonl", "--system",
+                           "h200-sxm-pcie5", "--evict", "lru"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "b.json: 1 point written, 3 in all\n  tolerances of the new points: * 5%\n");
+  Json json = baseline();
+  EXPECT_FALSE(json.contains("tolerances"));
+  EXPECT_EQ(json["points"][0], before[0]);
+  EXPECT_EQ(json["points"][1], before[1]);
+  EXPECT_EQ(json["points"][2]["tolerances"]["*"], "5%");
+  // The old points are as strict as they were.
+  json["points"][0]["expected"]["settled_ns"] = json["points"][0]["expected"]["settled_ns"].get<std::uint64_t>() + 1;
+  write(json);
+  EXPECT_EQ(run({"check", "b.json"}).exit_code, 1);
+}
+
+TEST_F(CheckCommand, TolerancesOfTheFileAreNamedWhenPointsAreAdded) {
+  make_baseline();
+  Json json = baseline();
+  json["tolerances"] = {{"*_ns", "2 %"}};
+  write(json);
+  const auto result = run({"check", "b.json", "--new", "trace.jsonl", "--system", "h200-sxm-pcie5", "--evict", "lru"});
+  EXPECT_EQ(result.out,
+            "b.json: 1 point written, 3 in all\n"
+            "  tolerances of the file, for what a point says nothing of: *_ns 2 %\n");
+}
+
+TEST_F(CheckCommand, WhatToExpectMayStandBehindNew) {
+  folder.write("trace.jsonl", two_iterations(16));
+  const auto result =
+      run({"check", "b.json", "--metric", "settled_ns", "--new", "trace.jsonl", "--system", "h200-sxm-pcie5",
+           "--metric", "evictions", "--tolerance", "evictions=3", "--description", "mine"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json json = baseline();
+  EXPECT_EQ(json["description"], "mine");
+  EXPECT_EQ(json["points"][0]["expected"].size(), 2u);
+  EXPECT_EQ(json["points"][0]["tolerances"]["evictions"], 3);
+}
+
+TEST_F(CheckCommand, AnImprovementIsNoFailureOfALimitOfOneSide) {
+  make_baseline({"--metric", "settled_ns", "--tolerance", "settled_ns=+1%"});
+  const Json json = baseline();
+  const std::uint64_t now = json["points"][0]["expected"]["settled_ns"];
+  const auto checked_against = [&](std::uint64_t expected) {
+    Json changed = json;
+    changed["points"][0]["expected"]["settled_ns"] = expected;
+    write(changed);
+    return run({"check", "b.json"});
+  };
+  const auto better = checked_against(2 * now);
+  EXPECT_EQ(better.exit_code, 0);
+  EXPECT_THAT(better.out, HasSubstr("(-50.00 %), allowed: at most +1%\n"));
+  const auto worse = checked_against(now / 2);
+  EXPECT_EQ(worse.exit_code, 1);
+  EXPECT_THAT(worse.out, HasSubstr("at most +1%\n"));
+}
+
+TEST_F(CheckCommand, NamesTheDefaultOfAPolicyThatMoved) {
+  make_baseline();
+  Json json = baseline();
+  Json& choices = json["points"][1]["made_by"]["choices"];
+  ASSERT_EQ(choices["prefetch"], "tree");
+  ASSERT_EQ(choices["prefetch.threshold"], "51");
+  choices["prefetch.threshold"] = "40";  // as if that had been the default then
+  json["points"][1]["expected"]["fault_batches"] = 1;
+  write(json);
+  const auto result = run({"check", "b.json"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, HasSubstr("changed: prefetch.threshold (40 before, 51 now)\n"));
+}
+
 TEST_F(CheckCommand, OnlyChosenPointsRun) {
   make_baseline();
   Json json = baseline();
@@ -197,9 +270,9 @@ TEST_F(CheckCommand, ASweepBecomesACheck) {
   ASSERT_EQ(sweep.exit_code, 0) << sweep.err;
   auto result = run({"check", "b.json", "--from", "sweep.dir", "--tolerance", "settled_ns=0.5%"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(result.out, "b.json: 6 points written\n");
+  EXPECT_EQ(result.out, "b.json: 6 points written\n  tolerances of the new points: settled_ns 0.5%\n");
   EXPECT_THAT(result.err, IsEmpty());
-  EXPECT_EQ(baseline()["tolerances"]["settled_ns"], "0.5%");
+  EXPECT_EQ(baseline()["points"][5]["tolerances"]["settled_ns"], "0.5%");
   EXPECT_EQ(baseline()["points"][0]["inputs"]["trace"], "./trace.jsonl");
   result = run({"check", "b.json"});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;

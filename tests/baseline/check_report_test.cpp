@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a check says, to people and to CI; the verdicts are made by hand.
+// The reports of a check, for people and for CI, from hand-made verdicts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,12 +43,12 @@ TEST(CheckText, NamesMetricExpectedFoundAndChange) {
             "          metric          expected        got   change  allowed\n"
             "          settled_ns     1,000,000  1,030,000  +3.00 %      2 %\n"
             "          fault_batches          0          3   from 0    exact\n"
-            "          changed: a plug-in: model, system and trace are as they were\n"
+            "          changed: a policy: model, system and trace are as they were\n"
             "  FAIL  gone: x.uvmt: no such file\n"
             "  FAIL  odd\n"
             "          metric     expected             got  change  allowed\n"
             "          setled_ns         7  no such metric       -    exact\n"
-            "          changed: a plug-in: model, system and trace are as they were\n"
+            "          changed: a policy: model, system and trace are as they were\n"
             "3 of 4 points not as expected\n");
   EXPECT_THAT(check_text({"b", {ran("fine", {metric("evictions", 5, 5)})}}), HasSubstr("1 point as expected\n"));
 }

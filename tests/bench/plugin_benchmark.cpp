@@ -40,7 +40,7 @@ class InstructionCounter {
   InstructionCounter& operator=(const InstructionCounter&) = delete;
 
   bool available() const { return file_ >= 0; }
-  // So far; 0 where they cannot be counted.
+  // Returns the count so far; 0 if events cannot be counted.
   std::uint64_t read() const {
     std::uint64_t count = 0;
     if (!available() || ::read(file_, &count, sizeof(count)) != sizeof(count)) return 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-// What the runs of a benchmark did in all, as rates.
+// The total work of a benchmark's runs, as rates.
 class Rates {
  public:
   void add(const RunResult& result) {

@@ -94,7 +94,7 @@ TEST(CertainTouches, AreAllVisited) {
     config::SystemConfig system = plain_system();
     system.gpus[0].sm_count = static_cast<std::uint32_t>(1 + random.below(20));
     const auto plan = [&](const AddressSpace& space) {
-      return engine::plan_kernel(kernel, 4096, layout, space, system, std::uint64_t{1} << 40, 0);
+      return engine::plan_kernel(kernel, 4096, layout, &space, system, std::uint64_t{1} << 40, 0);
     };
     const KernelWork none = plan(nothing), all = plan(everything);
     const bounds::CertainTouches touches(kernel, none, all);
@@ -125,7 +125,8 @@ TEST(CertainTouches, ClaimNothingOfAnOutputWithHoles) {
   kernel.grid = {4, 1, 1};
   kernel.block = {64, 1, 1};
   kernel.accesses = {{1, {{0, 4000, trace::AccessMode::kRead}}}, {2, {{0, 40, trace::AccessMode::kWrite}}}};
-  const KernelWork work = engine::plan_kernel(kernel, 4096, layout, nothing, plain_system(), std::uint64_t{1} << 40, 0);
+  const KernelWork work =
+      engine::plan_kernel(kernel, 4096, layout, &nothing, plain_system(), std::uint64_t{1} << 40, 0);
   ASSERT_LT(visited_pages(work).size(), 4040u);
   std::uint64_t claimed = 0;
   bounds::CertainTouches(kernel, work, work).for_each_segment([&](const engine::Segment& s) { claimed += s.count; });

@@ -38,7 +38,7 @@ TEST(Distance, PartsAddUpToTheTime) {
       EXPECT_EQ(d.excess_htod_bytes, bytes_in(result.counters) - bounds.bytes.htod);
       EXPECT_EQ(d.excess_dtoh_bytes, bytes_out(result.counters) - bounds.bytes.dtoh);
       if (chunks == 0) {
-        EXPECT_EQ(d.excess_bytes.value, 0);  // what the host wrote comes once, and nothing leaves
+        EXPECT_EQ(d.excess_bytes.value, 0);  // the host's data come once, and nothing leaves
         EXPECT_GT(d.necessary_bytes.value, 0);
         EXPECT_GT(d.fault_latency.value, 0);
       } else {
@@ -48,7 +48,7 @@ TEST(Distance, PartsAddUpToTheTime) {
   }
 }
 
-// What a part is made of, and that later parts give way to earlier ones.
+// Tests the definition of the parts, and that earlier parts take precedence over later ones.
 TEST(Distance, TakesTheExcessFirstThenFaultsThenTheRest) {
   const config::SystemConfig system = plain_system();
   bounds::Bounds bounds;

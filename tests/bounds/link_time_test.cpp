@@ -41,7 +41,7 @@ TEST(LinkTime, BothWaysShareWhatTheLinkOrTheHostCan) {
   EXPECT_EQ(bounds::LinkTime(system, kFirst).of(512, 512).value, 2 * 2097152 / 11);
 }
 
-// As PageCopies::push does: a block at a time, all of a direction one after the other, both directions at once.
+// The copies are made as by PageCopies::push: a block at a time, each direction in sequence, both directions at once.
 TEST(LinkTime, IsNoLongerThanTheEnginesTake) {
   Random random(41);
   for (unsigned instance = 0; instance < 300; ++instance) {

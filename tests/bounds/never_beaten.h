@@ -41,7 +41,7 @@ inline void expect_not_beaten(const bounds::Bounds& bounds, const RunResult& res
   closest.dtoh = std::max(closest.dtoh, ratio(bounds.bytes.dtoh, bytes_out(result.counters)));
 }
 
-// Which pairs of policies run: the driver's own, all, or (of many) every n-th from one that `seed` chooses.
+// The pairs of policies to run: the driver's own, all, or (of many) every n-th, beginning with one that `seed` chooses.
 enum class Policies : std::uint8_t { kDrivers, kSome, kAll };
 
 inline std::vector<std::pair<PolicyChoice, PolicyChoice>> policy_pairs(Policies which, std::uint64_t seed) {

@@ -90,7 +90,7 @@ TEST(NeverBeaten, RandomTensors) {
   std::printf("largest bound / simulated: time %.4f, HtoD %.4f, DtoH %.4f\n", closest.time, closest.htod, closest.dtoh);
 }
 
-// What the generator knows, at several sizes of memory.
+// All patterns of the generator, at several sizes of memory.
 TEST(NeverBeaten, GeneratedPatterns) {
   Closest closest;
   for (const trace::GeneratorPattern& pattern : trace::generator_patterns()) {

@@ -243,7 +243,8 @@ config::SystemConfig random_system(Random& random) {
                                                      &config::DriverCosts::host_allocate_chunk_ns,
                                                      &config::DriverCosts::cpu_fault_ns,
                                                      &config::DriverCosts::cpu_fault_page_ns,
-                                                     &config::DriverCosts::prefetch_call_block_ns}) {
+                                                     &config::DriverCosts::prefetch_block_ns,
+                                                     &config::DriverCosts::prefetch_call_ns}) {
       system.costs.*cost = 0;
     }
     system.costs.poll_read_ns = system.costs.replay_ns = 500;  // throttled faults come again at once

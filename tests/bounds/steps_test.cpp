@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program asks of GPU memory, step by step, from records to pages.
+// The demand of a program on GPU memory, step by step, from records to pages.
 #include "sim/bounds/steps.h"
 
 #include <gmock/gmock.h>

@@ -76,7 +76,7 @@ class Search {
     settle(state, to);
   }
 
-  // What happens without time: touches of what is there, population, the end of a kernel.
+  // Plays the events that take no time: touches of present pages, population, the end of a kernel.
   void settle(State state, std::set<State>& to) const {
     state.untouched &= ~state.content;
     for (PageSet page = 1; page <= state.untouched; page <<= 1) {
@@ -202,7 +202,7 @@ TEST(TimeBounds, WindowsSeeWhatCannotBeFetchedAhead) {
   EXPECT_GE(time.write_backs, time.windowed);
 }
 
-// What is written on the GPU moves nothing at first, but has to leave when memory is full, and that takes time too.
+// Pages written on the GPU move nothing at first, but have to leave when memory is full, which takes time too.
 TEST(TimeBounds, WriteBacksCountWhereNothingComesIn) {
   SmallProgram program;
   for (unsigned i = 0; i < 8; ++i) program.push_back({Action::kUse, PageSet{1} << i, 0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must cross the links, against search through every content of GPU memory (docs/policies.md: properties V3,
-// V5; kernels as unordered sets of pages).
+// Compares the pages that must cross the links with a search through every content of GPU memory (docs/policies.md:
+// properties V3, V5; kernels as unordered sets of pages).
 #include "sim/bounds/windows.h"
 
 #include <gtest/gtest.h>

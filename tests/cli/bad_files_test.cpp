@@ -15,6 +15,7 @@
 namespace uvmsim {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -151,7 +152,7 @@ TEST_F(BadFiles, DeepJsonIsOneLine) {
   expect_one_line_error(run({"check", "deep.json"}), {"deep.json", "64 levels"});
   expect_one_line_error(run({"compare", "deep.json", "deep.json"}), {"deep.json"});
   const std::string closed = std::string(60'000, '[') + std::string(60'000, ']');
-  folder.write("closed.json", R"({"schema":"uvmsim.result/2","system":)" + closed + "}\n");
+  folder.write("closed.json", R"({"schema":"uvmsim.result/3","system":)" + closed + "}\n");
   expect_one_line_error(run({"compare", "closed.json", "closed.json"}), {"closed.json"});
   folder.write("out/sweep.json", R"({"schema":"uvmsim.sweep/2","spec":)" + closed + "}\n");
   expect_one_line_error(run({"sweep", "status", "out"}), {"sweep.json"});
@@ -212,7 +213,7 @@ TEST_F(BadFiles, ABaselineRecordsItsPluginsAndLoadsNoOthers) {
   EXPECT_EQ(run({"check", "b.json", "--update"}).exit_code, 1) << "a new plug-in is named on the command line";
   EXPECT_FALSE(std::filesystem::exists(folder.path("loaded")));
 
-  // What the command line names is meant: another build of it, which --update takes over.
+  // The plug-in named on the command line is used: another build of it, which --update records.
   std::filesystem::create_directories(folder.path("built"));
   std::filesystem::copy_file(UVMSIM_CRASH_PLUGIN, folder.path("built/mine.so"));
   std::ofstream(folder.path("built/mine.so"), std::ios::app) << "another build";
@@ -315,7 +316,7 @@ TEST_F(BadFiles, ManyIterationsTakeMemoryOnlyForWhatIsAskedFor) {
   const std::string line = "ulimit -v 350000; $u run trace.jsonl --system h200-sxm-pcie5 --iterations 40000 ";
   EXPECT_EQ(shell(line + ">out 2>err"), 0) << folder.read("err");
   EXPECT_EQ(shell(line + "--json r.json >out 2>err"), 3);
-  EXPECT_EQ(folder.read("err"), "uvmsim: error: out of memory\n");
+  EXPECT_THAT(folder.read("err"), EndsWith("uvmsim: error: out of memory\n"));  // after lines of progress
   EXPECT_FALSE(std::filesystem::exists(folder.path("r.json")));
 }
 

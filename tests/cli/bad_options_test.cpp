@@ -19,7 +19,8 @@ class BadOptions : public CommandTest {
 
 TEST_F(BadOptions, Commands) {
   expect_one_line_error(run({}), {"no command", "--help"});
-  expect_one_line_error(run({"rnu"}), {"unknown command 'rnu'", "did you mean 'run'", "allowed: run, bounds, check"});
+  expect_one_line_error(
+      run({"rnu"}), {"unknown command 'rnu'", "did you mean 'run'", "allowed: run, fit, why, advise, bounds, check"});
   expect_one_line_error(run({"help", "nothing"}), {"unknown command 'nothing'", "allowed:"});
   expect_one_line_error(run({"--osf", "2"}), {"unknown command '--osf'"});
 }

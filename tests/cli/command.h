@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -32,22 +33,34 @@ class CommandTest : public ::testing::Test {
     CommandResult result;
     result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     result.out = folder.read(".stdout");
-    result.err = folder.read(".stderr");
+    result.err = without_progress(folder.read(".stderr"));
     for (const char* name : {".stdin", ".stdout", ".stderr"}) std::filesystem::remove(folder.path(name));
     return result;
   }
 
-  // `uvmsim run trace.jsonl --system h200-sxm-pcie5`, with further options.
+  // `uvmsim run trace.jsonl --system h200-sxm-pcie5`, with further options; as many iterations as recorded where they
+  // say nothing about that, as few tests are about running until the run has settled.
   CommandResult run_trace(const std::string& trace, const std::vector<std::string>& options = {}) {
     folder.write("trace.jsonl", trace);
     std::vector<std::string> arguments{"run", "trace.jsonl", "--system", "h200-sxm-pcie5"};
     arguments.insert(arguments.end(), options.begin(), options.end());
+    const auto says = [&](const char* option) { return std::ranges::find(options, option) != options.end(); };
+    if (!says("--iterations") && !says("--until-settled")) {
+      arguments.insert(arguments.end(), {"--iterations", "recorded"});
+    }
     return run(arguments);
   }
 
   const ScratchFolder folder;
 
  private:
+  // Lines of progress, "uvmsim: STEP: 50 %, about 2 s left", come from commands that take seconds: on a slow machine
+  // all.
+  static std::string without_progress(const std::string& text) {
+    static const std::regex line(
+        "uvmsim: [^\n]*: ([0-9]+ %|[0-9,]+ records|at work for [0-9]+ s)(, (about|at most) [0-9]+ s left)?\n");
+    return std::regex_replace(text, line, "");
+  }
   static std::string quoted(const std::string& text) {
     std::string out = "'";
     for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -166,6 +166,24 @@ TEST_F(Interrupt, ALeagueEndsWithinASecondAndGoesOnLater) {
   expect_nothing_temporary();
 }
 
+// `timeout` and the end of a session signal the whole group: the workers get the signal too, busy or idle.
+TEST_F(Interrupt, TerminationOfTheWholeGroupIsAnInterruption) {
+  for (int i = 0; i < 5; ++i) {
+    const pid_t process = start_with(
+        {"league", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2,3,4", "-o", "league", "--jobs", "3"}, [] {
+          ::setpgid(0, 0);
+          static_cast<void>(std::freopen("background", "w", stdout));
+          static_cast<void>(std::freopen("background", "w", stderr));
+        });
+    ::usleep(200'000 + 50'000 * static_cast<unsigned>(i));
+    ::kill(-process, SIGTERM);
+    EXPECT_EQ(exit_code_of(process), kInterrupted) << folder.read("background");
+    EXPECT_THAT(folder.read("background"), ::testing::Not(HasSubstr("bug")));
+    for (const std::string& name : files()) EXPECT_THAT(name, ::testing::Not(HasSubstr(".error.json")));
+    expect_nothing_temporary();
+  }
+}
+
 TEST_F(Interrupt, NohupStaysNohup) {
   const pid_t process = start_with(long_run(), [] { std::signal(SIGHUP, SIG_IGN); });
   ::usleep(300'000);

@@ -24,7 +24,8 @@ class League : public SweepCommandTest {
     return run(arguments);
   }
   CommandResult league_of_a(std::vector<std::string> more) {
-    more.insert(more.begin(), {"a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "-o", "out"});
+    more.insert(more.begin(),
+                {"a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--iterations", "recorded", "-o", "out"});
     return league(more);
   }
   json result() const { return json::parse(folder.read("out/league.json")); }
@@ -86,11 +87,11 @@ TEST_F(League, NumbersAreThoseOfRunWithBounds) {
   const json contest = result()["contests"][0];
   EXPECT_THAT(names(contest["standings"]),
               ::testing::UnorderedElementsAre("driver", "evict lru", "prefetch none + evict lru"));
-  ASSERT_EQ(
-      run({"run", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--prefetch", "none", "--evict", "lru",
-           "--bounds", "--best-of", "tree+lru", "--best-of", "tree+lrm", "--no-unlimited-run", "--json", "r.json"})
-          .exit_code,
-      0);
+  ASSERT_EQ(run({"run",      "a.jsonl",   "--system", "h200-sxm-pcie5",     "--osf",    "2",        "--prefetch",
+                 "none",     "--evict",   "lru",      "--iterations",       "recorded", "--bounds", "--best-of",
+                 "tree+lru", "--best-of", "tree+lrm", "--no-unlimited-run", "--json",   "r.json"})
+                .exit_code,
+            0);
   const json alone = json::parse(folder.read("r.json"));
   const json one = standing(contest["standings"], "prefetch none + evict lru");
   const json& bounds = alone["bounds"];
@@ -130,7 +131,8 @@ TEST_F(League, OnceMoreComputesNothingAndWritesTheSame) {
 }
 
 TEST_F(League, PlannedItIsASweepLikeAnyOther) {
-  const std::vector<std::string> what{"a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--evict", "lru"};
+  const std::vector<std::string> what{"a.jsonl", "--system", "h200-sxm-pcie5", "--osf",   "2",
+                                      "--evict", "lru",      "--iterations",   "recorded"};
   std::vector<std::string> plan = what, whole = what;
   plan.insert(plan.begin(), "plan");
   plan.insert(plan.end(), {"-o", "shares"});
@@ -215,7 +217,7 @@ TEST_F(League, NoTwoPrefetchersAgreeOnEveryProgram) {
 }
 
 TEST_F(League, SweepFilesGiveTheContests) {
-  folder.write("s.json", R"({"grids": [
+  folder.write("s.json", R"({"iterations": "recorded", "grids": [
     {"traces": ["a.jsonl", "b.jsonl"], "systems": "h200-sxm-pcie5", "osf": [1, 2], "evict": ["lru", "fifo"]},
     {"traces": "a.jsonl", "systems": "a100-sxm-40g", "osf": 2}]})");
   ASSERT_EQ(league({"s.json", "-o", "out", "--plugin", UVMSIM_CRASH_PLUGIN}).exit_code, 0);
@@ -234,7 +236,7 @@ TEST_F(League, SweepFilesGiveTheContests) {
   EXPECT_EQ(standing(overall, "evict arc")["rank"], nullptr) << "not in all contests";
 }
 
-// What a league makes of results is independent of the model: here they are made up.
+// A league depends only on results, which are made up here.
 class Standings : public League {
  protected:
   // Plans contests of `a` at the factors with evictors lru, fifo, clock and arc.
@@ -242,6 +244,7 @@ class Standings : public League {
     std::vector<std::string> arguments{"plan", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", factors,   "--evict",
                                        "lru",  "--evict", "fifo",     "--evict",        "clock", "--evict", "arc",
                                        "-o",   "out"};
+    if (more.empty()) arguments.insert(arguments.end(), {"--iterations", "recorded"});
     arguments.insert(arguments.end(), more.begin(), more.end());
     ASSERT_EQ(league(arguments).exit_code, 0);
     plan_ = sweep::read_plan(folder.path("out"));
@@ -266,9 +269,10 @@ class Standings : public League {
   }
   // A whole result to change numbers of.
   void make_template() {
-    ASSERT_EQ(
-        run({"run", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--bounds", "--json", "t.json"}).exit_code,
-        0);
+    ASSERT_EQ(run({"run", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--iterations", "recorded", "--bounds",
+                   "--json", "t.json"})
+                  .exit_code,
+              0);
     made_up_ = json::parse(folder.read("t.json"));
     made_up_["capacity_bytes"] = 8 << 20;
     made_up_["footprint_bytes"] = 16 << 20;
@@ -388,7 +392,7 @@ TEST_F(Standings, OverallIsTheGeometricMeanOfWhatTheDriverFinished) {
   EXPECT_EQ(standing(all["overall"], "evict lru")["spread_millionths"], 1911552);
   EXPECT_EQ(standing(all["overall"], "evict lru")["worst_limit_rank"], 5);
   EXPECT_THAT(folder.read("out/league.txt"), EndsWith(R"(
-overall, contests counted: 2; by the geometric mean of the time over that under the driver's own policies, over all programs and limits; times of settled iterations where a number of iterations was asked for, else of whole runs
+overall, contests counted: 2; by the geometric mean of the time over that under the driver's own policies, over all programs and limits; times of settled iterations, or of whole runs where none is repeated
     #               class  / driver   best  worst  spread   ranks  / bound  / best known  first in  contests
     1  driver          D0     1.000  1.000  1.000   1.000       2    2.500         1.179         0         2
     2  evict arc       D0     1.200  1.200  1.200   1.000  3 to 4    3.000         1.414         0         2

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class Manual : public CommandTest {
  protected:
-  // What bash offers after the words, of which the last one is being typed.
+  // Returns bash's completions after the words, the last of which is being typed.
   std::set<std::string> completed(const std::string& words) {
     folder.write("complete.sh",
                  run({"completion", "bash"}).out + "COMP_WORDS=(" + words +

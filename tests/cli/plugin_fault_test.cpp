@@ -44,6 +44,21 @@ TEST_F(PluginFault, CrashesNameWhereTheyHappened) {
   expect_line("abort", " crashed: signal 6 (Aborted)");
 }
 
+// It shows when the memory is given back, not in the call that did it: as a bad access, or as the allocator's abort().
+TEST_F(PluginFault, AHeapThatAPluginBrokeNamesThePlugin) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer ends the program in its own way";
+#endif
+  for (const std::string fault : {"heap", "late_abort"}) {
+    const CommandResult result = run(arguments(fault));
+    EXPECT_EQ(result.exit_code, 3) << fault;
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr("uvmsim: this is a bug in a policy plug-in: "), HasSubstr(" crashed: signal "),
+                      HasSubstr("prefetch policy 'crash' (" UVMSIM_CRASH_PLUGIN ")")))
+        << fault;
+  }
+}
+
 TEST_F(PluginFault, AnExitIsNoSuccess) { expect_line("exit", " ended the program"); }
 
 TEST_F(PluginFault, AFileThatIsCutOffIsRefused) {

@@ -135,7 +135,7 @@ TEST_F(ScenarioSweep, APointIsTheScenarioThatTheCommandRuns) {
     EXPECT_EQ(csv[3 * point + 3][column("evictions")], std::to_string(sum));
     EXPECT_NE(csv[3 * point + 3][column("last_end_ns")], "");
   }
-  // Nothing is computed twice; another folder has the same bytes.
+  // A second run computes nothing; another folder gets the same bytes.
   const auto before = times("out");
   EXPECT_THAT(sweep({spec, "-o", "out", "--dry-run"}).out, HasSubstr("2 points, 0 to compute\n"));
   EXPECT_EQ(sweep({spec, "-o", "out"}).exit_code, 0);

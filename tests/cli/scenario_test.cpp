@@ -33,7 +33,7 @@ class ScenarioTest : public CommandTest {
     folder.write("big.jsonl", two_iterations(64));
     folder.write("small.jsonl", two_iterations(16));
   }
-  // Of the system with two GPUs.
+  // For the system with two GPUs.
   std::string with_programs(const std::string& programs, const std::string& more = "") const {
     return R"({"system": "./two.json", "programs": [)" + programs + "]" + (more.empty() ? "" : ", " + more) + "}";
   }
@@ -202,7 +202,7 @@ TEST_F(ScenarioTest, TellsEveryProgramTogetherAndAlone) {
   EXPECT_EQ(small["start_ns"], 1000);
   for (const json& program : out["programs"]) {
     const json &together = program["together"], &alone = program["alone"];
-    EXPECT_EQ(together["schema"], "uvmsim.result/2");
+    EXPECT_EQ(together["schema"], "uvmsim.result/3");
     EXPECT_FALSE(together.contains("system"));
     EXPECT_EQ(program["together_ns"], together["settled"]["duration_ns"]);
     EXPECT_EQ(program["alone_ns"], alone["settled"]["duration_ns"]);
@@ -213,8 +213,9 @@ TEST_F(ScenarioTest, TellsEveryProgramTogetherAndAlone) {
     }
   }
   // Alone it is what `uvmsim run` says of the same memory.
-  const CommandResult alone = run({"run", "small.jsonl", "--system", "./two.json", "--capacity-bytes", "8MiB",
-                                   "--prefetch", "none", "--no-unlimited-run", "--json", "run.json"});
+  const CommandResult alone =
+      run({"run", "small.jsonl", "--system", "./two.json", "--capacity-bytes", "8MiB", "--prefetch", "none",
+           "--no-unlimited-run", "--iterations", "recorded", "--json", "run.json"});
   EXPECT_EQ(alone.exit_code, 0) << alone.err;
   const json single = json::parse(folder.read("run.json"));
   EXPECT_EQ(single["total_ns"], small["alone"]["total_ns"]);
@@ -292,7 +293,7 @@ TEST_F(ScenarioTest, AYielderLosesWhereItTakesMemoryBackAndNowhereElse) {
   EXPECT_GT(taken, 10);
   EXPECT_GE(late.lost_ns, taken * 5100) << "costs.evict_chunk_ns for each";
   EXPECT_EQ(late.counters["evictions"], 0) << "what it takes is not its own";
-  // What the peer has not given back or fetched must have come from somewhere: every block's bytes, once per move.
+  // Bytes that the peer has not returned or fetched must come from somewhere: every block's bytes, once per move.
   EXPECT_EQ(late.harvester["dtod_evict_bytes"].get<std::uint64_t>(),
             late.harvester["evictions_to_peers"].get<std::uint64_t>() << 21);
 }

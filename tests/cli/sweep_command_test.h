@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of `uvmsim sweep` share: sweeps in folders, their files, and commands that run beside the test.
+// The common part of the tests of `uvmsim sweep`: sweeps in folders, their files, and concurrent commands.
 #pragma once
 
 #include <sqlite3.h>
@@ -28,9 +28,11 @@ class SweepCommandTest : public CommandTest {
     folder.write("b.jsonl", two_iterations(24));
   }
 
-  // Writes NAME.json: traces a and b, and what is given, such as R"("osf": [1, 2])".
+  // Writes NAME.json: traces a and b, as many iterations as recorded, and what is given, such as R"("osf": [1, 2])".
   std::string spec(const std::string& name, const std::string& more) const {
-    folder.write(name + ".json", R"({"traces": ["a.jsonl", "b.jsonl"], "systems": "h200-sxm-pcie5", )" + more + "}");
+    const std::string recorded = more.find("iterations") == std::string::npos ? R"("iterations": "recorded", )" : "";
+    folder.write(name + ".json",
+                 R"({"traces": ["a.jsonl", "b.jsonl"], "systems": "h200-sxm-pcie5", )" + recorded + more + "}");
     return name + ".json";
   }
 
@@ -88,7 +90,7 @@ class SweepCommandTest : public CommandTest {
     const auto names = point_files(dir);
     return static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is_result));
   }
-  // Which file it is, not what is in it: another one as soon as it is written again.
+  // Identifies a file independently of its content: it changes whenever the file is written again.
   std::map<std::string, std::filesystem::file_time_type> times(const std::string& dir) const {
     std::map<std::string, std::filesystem::file_time_type> all;
     for (const std::string& name : point_files(dir)) {

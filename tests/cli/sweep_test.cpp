@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/common/random.h"
+#include "sim/sweep/point_files.h"
 #include "tests/cli/sweep_command_test.h"
 
 namespace uvmsim {
@@ -42,7 +43,7 @@ TEST_F(Sweep, OneCommandPlansRunsAndCollects) {
 TEST_F(Sweep, APointIsTheRunThatTheCommandMakes) {
   ASSERT_EQ(sweep({spec("s", R"("osf": ["none", 2], "prefetch": "tree:threshold=75")"), "-o", "out"}).exit_code, 0);
   ASSERT_EQ(run({"run", "b.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--prefetch", "tree:threshold=75",
-                 "--json", "run.json", "--csv", "run.csv"})
+                 "--iterations", "recorded", "--json", "run.json", "--csv", "run.csv"})
                 .exit_code,
             0);
   json one = json::parse(folder.read("run.json"));
@@ -53,7 +54,7 @@ TEST_F(Sweep, APointIsTheRunThatTheCommandMakes) {
   EXPECT_EQ(rows[0][1], one["total_ns"].dump());
   EXPECT_EQ(rows[0][2], one["counters"]["evictions"].dump());
   EXPECT_EQ(rows[0][3], one["counters"]["htod_fault_bytes"].dump());
-  EXPECT_EQ(rows[0][4], one["unlimited"]["slowdown_thousandths"].dump()) << "slowdown against the point without limit";
+  EXPECT_EQ(rows[0][4], one["slowdown_thousandths"].dump()) << "slowdown against the point without limit";
   EXPECT_EQ(rows[0][5], one["settled"]["duration_ns"].dump());
   for (const json& iteration : one["iterations"]) {
     EXPECT_THAT(query("out/results.sqlite", "SELECT duration_ns, ideal_ns FROM iterations WHERE id = '" + rows[0][0] +
@@ -74,7 +75,7 @@ TEST_F(Sweep, APointIsTheRunThatTheCommandMakes) {
               ElementsAre(ElementsAre("none", "1000", "null")));
 
   json point = json::parse(folder.read("out/points/" + rows[0][0] + ".json"))["result"];
-  one["unlimited"] = nullptr;  // in a sweep another point
+  one["unlimited"] = one["slowdown_thousandths"] = nullptr;  // in a sweep another point
   EXPECT_EQ(point, one);
 
   const auto sweep_csv = csv_table(folder.read("out/results.csv")), run_csv = csv_table(folder.read("run.csv"));
@@ -92,7 +93,27 @@ TEST_F(Sweep, APointIsTheRunThatTheCommandMakes) {
   }
 }
 
-// Of a grid without it, too: one run per program under the driver's policies without limit, for all policies.
+// A grid without the baseline gets it too: one run per program under the driver's policies without limit, for all
+// policies. b (24 MiB) does not fit into this GPU of 16 MiB, a does.
+TEST_F(Sweep, ABaselineThatDoesNotFitIsNoBaseline) {
+  const std::string small = R"("settings": {"gpus.0.memory_bytes": "16 MiB", "gpus.0.reserved_bytes": 0}, "osf": [2])";
+  ASSERT_EQ(sweep({spec("s", small), "-o", "out"}).exit_code, 0);
+  EXPECT_THAT(query("out/results.sqlite", "SELECT trace, baseline_hypothetical FROM points WHERE asked ORDER BY trace"),
+              ElementsAre(ElementsAre("a.jsonl", "0"), ElementsAre("b.jsonl", "1")));
+  EXPECT_THAT(query("out/results.sqlite", "SELECT evictions FROM points WHERE NOT asked"),
+              ElementsAre(ElementsAre("0"), ElementsAre("0")));
+  EXPECT_THAT(folder.read("out/results.csv"), HasSubstr(",slowdown_ideal_thousandths,"));
+}
+
+// Without a word about iterations, runs settle.
+TEST_F(Sweep, RunsSettleByDefault) {
+  folder.write("s.json", R"({"traces": "a.jsonl", "systems": "h200-sxm-pcie5", "osf": [2]})");
+  ASSERT_EQ(sweep({"s.json", "-o", "out"}).exit_code, 0);
+  EXPECT_THAT(query("out/results.sqlite",
+                    "SELECT is_settled, until_settled, iterations_asked, iterations > 2 FROM points WHERE asked"),
+              ElementsAre(ElementsAre("1", "1", "64", "1")));
+}
+
 TEST_F(Sweep, WhatSlowdownsDivideByIsRunWhereTheGridLacksIt) {
   const auto result = sweep({spec("s", R"("osf": [1, 2], "prefetch": ["none", "tree"])"), "-o", "out"});
   ASSERT_EQ(result.exit_code, 0);
@@ -104,14 +125,14 @@ TEST_F(Sweep, WhatSlowdownsDivideByIsRunWhereTheGridLacksIt) {
                     "GROUP BY b.id ORDER BY b.trace"),
               ElementsAre(ElementsAre("a.jsonl", "none", "tree", "lrm", "1000", "4", "4"),
                           ElementsAre("b.jsonl", "none", "tree", "lrm", "1000", "4", "4")));
-  ASSERT_EQ(
-      run({"run", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--prefetch", "none", "--json", "r.json"})
-          .exit_code,
-      0);
+  ASSERT_EQ(run({"run", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--prefetch", "none", "--iterations",
+                 "recorded", "--json", "r.json"})
+                .exit_code,
+            0);
   EXPECT_THAT(query("out/results.sqlite",
                     "SELECT slowdown_thousandths FROM points "
                     "WHERE trace = 'a.jsonl' AND osf_thousandths = 2000 AND prefetch = 'none'"),
-              ElementsAre(ElementsAre(json::parse(folder.read("r.json"))["unlimited"]["slowdown_thousandths"].dump())));
+              ElementsAre(ElementsAre(json::parse(folder.read("r.json"))["slowdown_thousandths"].dump())));
 }
 
 TEST_F(Sweep, JobsAndSharesGiveTheSameBytes) {
@@ -138,7 +159,7 @@ TEST_F(Sweep, AnInterruptedSweepGoesOnWhereItWas) {
   spec("s", kSmall);
   ASSERT_EQ(sweep({"s.json", "-o", "whole"}).exit_code, 0);
   ASSERT_EQ(sweep({"s.json", "-o", "out"}).exit_code, 0);
-  // As if it had been stopped: three points are missing, one is cut, one is another's, one is garbage.
+  // Simulates a stopped sweep: three points are missing, one is cut, one belongs to another sweep, one is garbage.
   const auto names = point_files("out");
   for (int i = 0; i < 3; ++i) std::filesystem::remove(folder.path("out/points/" + names[static_cast<std::size_t>(i)]));
   folder.write("out/points/" + names[3], folder.read("out/points/" + names[3]).substr(0, 500));
@@ -269,6 +290,38 @@ TEST_F(Sweep, BoundsAreThoseOfThePointWhateverRanBefore) {
   }
   EXPECT_EQ(least_moved.count(0), 1u) << "host_pinned";
   EXPECT_GT(least_moved.size(), 1u) << "first_touch";
+}
+
+// Bounds belong to the program: runs that are there stay, and get them.
+TEST_F(Sweep, BoundsAreAddedToWhatIsFinished) {
+  const std::string points = R"("osf": [2, 3], "evict": ["lrm", "lru"])";
+  spec("without", points);
+  spec("with", points + R"(, "bounds": true)");
+  ASSERT_EQ(sweep({"with.json", "-o", "alone"}).exit_code, 0);
+  ASSERT_EQ(sweep({"without.json", "-o", "out"}).exit_code, 0);
+  const auto without = finished("out");
+  ASSERT_EQ(sweep({"with.json", "-o", "out"}).exit_code, 0);
+  const auto both = finished("out"), alone = finished("alone");
+  EXPECT_THAT(both, IsSupersetOf(without));
+  EXPECT_THAT(both, IsSupersetOf(alone)) << "the same bytes as of a run with bounds";
+
+  // Not run again: a number that no run has comes through.
+  ASSERT_EQ(sweep({"without.json", "-o", "marked"}).exit_code, 0);
+  for (const auto& [name, content] : finished("marked")) {
+    const std::string id = name.substr(0, name.find('.'));
+    auto json = nlohmann::ordered_json::parse(content);
+    json["result"]["counters"]["cpu_faults"] = 4711;
+    sweep::PointFiles(folder.path("marked")).write_result(id, json["result"].dump() + "\n");
+  }
+  ASSERT_EQ(sweep({"with.json", "-o", "marked"}).exit_code, 0);
+  std::size_t bounded = 0;
+  for (const auto& [name, content] : finished("marked")) {
+    const auto result = nlohmann::json::parse(content).at("result");
+    if (!result.contains("bounds")) continue;
+    ++bounded;
+    EXPECT_EQ(result.at("counters").at("cpu_faults"), 4711) << name;
+  }
+  EXPECT_EQ(bounded, alone.size());
 }
 
 TEST_F(Sweep, CtrlCAndTerminationLeaveWhatIsFinished) {

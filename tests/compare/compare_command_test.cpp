@@ -96,8 +96,9 @@ TEST_F(Compare, WrongCommandLines) {
 // A sweep, its database and the results of single runs are the same runs.
 TEST_F(Compare, SweepsAndTheirDatabases) {
   run_into("a.json");
-  folder.write("spec.json",
-               R"({"traces":["trace.jsonl"],"systems":["h200-sxm-pcie5"],"osf":[1,2],"evict":["lrm","lru"]})");
+  folder.write(
+      "spec.json",
+      R"({"traces":["trace.jsonl"],"systems":["h200-sxm-pcie5"],"osf":[1,2],"evict":["lrm","lru"],"iterations":"recorded"})");
   const auto sweep = run({"sweep", "spec.json", "-o", "sweep.dir"});
   ASSERT_EQ(sweep.exit_code, 0) << sweep.err;
   auto result = run({"compare", "sweep.dir", "sweep.dir/results.sqlite", "--fail"});
@@ -132,7 +133,8 @@ TEST_F(Compare, SweepsAndTheirDatabases) {
 
 TEST_F(Compare, ADatabaseOfAnOlderVersionLacksIdealTimesOfIterationsOrIsRefused) {
   run_into("a.json");
-  folder.write("spec.json", R"({"traces":["trace.jsonl"],"systems":["h200-sxm-pcie5"],"osf":[1,2]})");
+  folder.write("spec.json",
+               R"({"traces":["trace.jsonl"],"systems":["h200-sxm-pcie5"],"osf":[1,2],"iterations":"recorded"})");
   ASSERT_EQ(run({"sweep", "spec.json", "-o", "sweep.dir"}).exit_code, 0);
   const auto change = [&](const char* sql) {
     sqlite3* database = nullptr;

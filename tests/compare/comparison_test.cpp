@@ -237,7 +237,7 @@ TEST(ComparisonText, CountersAreHiddenBehindTheMainMetricsAndNeverSilently) {
   TextOptions options;
   options.all_metrics = true;
   EXPECT_THAT(comparison_text(result, set_a, set_b, options), HasSubstr("wakeups"));
-  // Nothing else changed: what did is shown.
+  // If no main metric changed, the others are shown.
   other["counters"]["evictions"] = 4;
   const auto c = views({other});
   EXPECT_THAT(comparison_text(compare(a, c, {}), set_a, {"z", c, {}}, {}), HasSubstr("wakeups"));

@@ -85,7 +85,7 @@ TEST(RunView, TheThreeWaysToLimitMemory) {
   EXPECT_EQ(*find_named(view_of_result(result, "here").identity, "osf"), "none");
 }
 
-// What made a result may change without asking for another run; what was chosen may not.
+// The origin of a result may change without another run; its choices may not.
 TEST(RunView, PlugInsAndVersionsAreNotInputs) {
   Json result = example_result();
   const NamedTexts identity = view_of_result(result, "here").identity;
@@ -131,7 +131,7 @@ TEST(RunView, RefusesWhatIsNoResult) {
   EXPECT_THAT(message_of(Json::object()), says("/: the key 'schema' is missing"));
   Json other = example_result();
   other["schema"] = "uvmsim.result/9";
-  EXPECT_THAT(message_of(other), says("/schema: \"uvmsim.result/9\" is not allowed; allowed: one of uvmsim.result/2"));
+  EXPECT_THAT(message_of(other), says("/schema: \"uvmsim.result/9\" is not allowed; allowed: one of uvmsim.result/3"));
   for (const char* key : {"uvmsim_version", "trace", "system", "limit", "policies", "plugins", "counters", "settled"}) {
     Json result = example_result();
     result.erase(key);

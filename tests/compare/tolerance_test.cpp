@@ -44,7 +44,7 @@ TEST(Tolerance, OfAShareIncludesItsEdge) {
   EXPECT_FALSE(two.allows(1000, 1021));
   EXPECT_TRUE(two.allows(1000, 980));
   EXPECT_FALSE(two.allows(1000, 979));
-  // Of the expected value, not of the found one.
+  // The percentage is of the expected value, not of the found one.
   EXPECT_FALSE(two.allows(980, 1000));
   const Tolerance fine = tolerance("0.001%");
   EXPECT_TRUE(fine.allows(1'000'000, 1'000'010));
@@ -80,9 +80,29 @@ TEST(Tolerance, OfTheLargestNumbersDoesNotOverflow) {
   EXPECT_TRUE(tolerance("18446744073709551615").allows(0, kMost));
 }
 
+TEST(Tolerance, OfOneSideLeavesTheOtherFree) {
+  const Tolerance rise = tolerance("+2 %");
+  EXPECT_TRUE(rise.allows(1000, 1020));
+  EXPECT_FALSE(rise.allows(1000, 1021));
+  EXPECT_TRUE(rise.allows(1000, 0));  // an improvement is no failure
+  EXPECT_EQ(rise.text(), "at most +2 %");
+  const Tolerance fall = tolerance("-5 us", "settled_ns");
+  EXPECT_TRUE(fall.allows(100'000, 95'000));
+  EXPECT_FALSE(fall.allows(100'000, 94'999));
+  EXPECT_TRUE(fall.allows(0, kMost));
+  EXPECT_EQ(fall.text(), "at least -5 us");
+  const Tolerance no_rise = tolerance("+0");
+  EXPECT_FALSE(no_rise.exact());
+  EXPECT_TRUE(no_rise.allows(7, 7));
+  EXPECT_TRUE(no_rise.allows(7, 6));
+  EXPECT_FALSE(no_rise.allows(7, 8));
+}
+
 TEST(Tolerance, RefusesWhatIsNone) {
-  for (const char* text : {"", "%", " %", "two", "-1", "-1 %", "+1", "1e3", "0.0001 %", "1. %", ".5 %", "1001 %",
-                           "1000.001 %", "1 % 2", "18446744073709551616", "1,5 %", "exact "}) {
+  for (const char* text :
+       {"",       "%",     " %",       "two",  "+",    "-",      "--1",        "+-1 %", "+ ",
+        "+exact", "1e3",   "0.0001 %", "1. %", ".5 %", "1001 %", "1000.001 %", "1 % 2", "18446744073709551616",
+        "1,5 %",  "exact "}) {
     EXPECT_THAT(message_of(text), HasSubstr("here: '")) << text;
     EXPECT_THAT(message_of(text), HasSubstr("allowed: exact")) << text;
   }

@@ -49,7 +49,7 @@ TEST(LoadError, Name) {
   EXPECT_THAT(
       input_error_of([] { load_system("h200-sxm-pci5", {UVMSIM_SOURCE_DIR "/configs/systems"}); }),
       AllOf(StartsWith("unknown system 'h200-sxm-pci5' (did you mean 'h200-sxm-pcie5'?); allowed: a file or one "
-                       "of a100-pcie-80g, "),
+                       "of a10-pcie4, a100-pcie-80g, "),
             EndsWith("v100-pcie-32g")));
   EXPECT_EQ(input_error_of([] { load_system("any", {"/nowhere"}); }),
             "unknown system 'any': no system files in /nowhere; name a file or set UVMSIM_CONFIG_PATH");
@@ -109,6 +109,9 @@ TEST(LoadError, WrongType) {
   EXPECT_EQ(error_of("/gpus/0/model", "\"\""), "/gpus/0/model: \"\" is not allowed; allowed: one line of text");
   EXPECT_EQ(error_of("/host_links/0/kind", "\"usb\""),
             "/host_links/0/kind: \"usb\" is not allowed; allowed: one of pcie, nvlink, c2c");
+  // A coherent link that nothing uses as such would be run as a PCIe link of its bandwidth.
+  EXPECT_EQ(error_of("/host_links/0/kind", "\"c2c\""),
+            "/coherence/address_mode: \"none\" over host_links.0, which is c2c; allowed: ats or cdmm with a c2c link");
   EXPECT_EQ(error_of("/driver", R"({"source": "x", "fault_coalesce": 1})"),
             "/driver/fault_coalesce: 1 is an integer; allowed: true or false");
   EXPECT_EQ(error_of("/driver", R"({"source": "x", "fault_replay_policy": "once"})"),

@@ -22,10 +22,13 @@ const std::vector<std::string> kShipped{UVMSIM_SOURCE_DIR "/configs/systems"};
 TEST(ShippedSystems, AreThoseOfTheReadme) {
   std::vector<std::string> names;
   for (const SystemFile& file : list_systems(kShipped)) names.push_back(file.name);
-  EXPECT_THAT(names, ElementsAre("a100-pcie-80g", "a100-pcie-80g-nvme", "a100-sxm-40g", "dgx-v100", "dgx-v100-x4",
-                                 "gtx1080ti-pcie3", "h100-sxm", "h200-sxm-pcie5", "hgx-a100", "hgx-h200-x2",
-                                 "p3-8xlarge", "rtx4080-pcie4", "rtx5070ti-pcie5", "rtx5090-pcie5", "titan-v-pcie3",
-                                 "v100-pcie-16g", "v100-pcie-32g"));
+  const std::vector<std::string> expected = {
+      "a10-pcie4",       "a100-pcie-80g",  "a100-pcie-80g-nvme", "a100-sxm-40g",  "a30-pcie4",       "dgx-v100",
+      "dgx-v100-x4",     "gb200",          "gh200-144gb",        "gh200-96gb",    "gtx1080ti-pcie3", "h100-hmm",
+      "h100-sxm",        "h200-sxm-pcie5", "hgx-a100",           "hgx-h200-x2",   "l4-pcie4",        "l40s-pcie4",
+      "p3-8xlarge",      "power9-v100",    "rtx3060-pcie4",      "rtx3090-pcie4", "rtx4080-pcie4",   "rtx4090-pcie4",
+      "rtx5070ti-pcie5", "rtx5090-pcie5",  "t4-pcie3",           "titan-v-pcie3", "v100-pcie-16g",   "v100-pcie-32g"};
+  EXPECT_EQ(names, expected);
 }
 
 TEST(ShippedSystems, LoadAndStateEverything) {
@@ -102,7 +105,7 @@ TEST(LoadSystem, SeveralGpus) {
   EXPECT_EQ(config.sources.at("gpus.1.sm_count"), "test");
 }
 
-TEST(LoadSystem, ExtendsInheritsGroupsAndReplacesLists) {
+TEST(LoadSystem, ExtendsInheritsGroups) {
   const TemporaryFolder folder;
   ordered_json base = small_system();
   base["costs"] = ordered_json::parse(R"({"source": "base", "batch_ns": 1, "block_ns": 2})");
@@ -126,6 +129,56 @@ TEST(LoadSystem, ExtendsInheritsGroupsAndReplacesLists) {
   EXPECT_EQ(config.gpus.at(0).model, "Another");
   EXPECT_EQ(config.sources.at("gpus.0.sm_count"), "top");
   EXPECT_EQ(config.sources.at("host_links.0.both_ways_bytes_per_us"), "inherited from base: test");
+}
+
+// The joint limit of reads and writes in place was measured on one link and does not apply to another.
+TEST(LoadSystem, ALinkOfItsOwnInheritsNoLimitOfBothDirections) {
+  const TemporaryFolder folder;
+  ordered_json base = small_system();
+  base["runtime"] = {{"source", "measured"}, {"remote_both_ways_bytes_per_us", "15 GB/s"}};
+  folder.write_json("base.json", base);
+  const auto limit_of = [&](const ordered_json& document) {
+    return load_system(folder.write_json("mine.json", document), {}).runtime.remote_both_ways_bytes_per_us;
+  };
+  ordered_json mine = {{"description", "mine"}, {"extends", "./base.json"}};
+  EXPECT_EQ(limit_of(mine), 15000u);
+  mine["host_links"] = base["host_links"];
+  mine["host_links"][0]["zero_copy_read_bytes_per_us"] = "360 GB/s";
+  EXPECT_EQ(limit_of(mine), 0u);
+  mine["runtime"] = {{"source", "measured"}, {"remote_both_ways_bytes_per_us", "500 GB/s"}};
+  EXPECT_EQ(limit_of(mine), 500000u);
+  // One direction alone is more: not of this link.
+  mine["runtime"]["remote_both_ways_bytes_per_us"] = "68 GB/s";
+  try {
+    limit_of(mine);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/runtime/remote_both_ways_bytes_per_us: 68000 bytes/us for both directions "
+                                        "together, less than one direction of host_links.0 alone, 360000"));
+  }
+}
+
+TEST(LoadSystem, OneFigureOfAGpuOrLinkCanBeChanged) {
+  const TemporaryFolder folder;
+  folder.write_json("base.json", small_system());
+  const std::string changed = folder.write("changed.json", R"({
+    "description": "more memory", "extends": "base",
+    "gpus": [{"memory_bytes": {"value": "1 GiB", "source": "here"}}],
+    "host_links": [{"host_to_device": {"bytes_per_us": {"value": 7, "source": "here"}}}]
+  })");
+  const SystemConfig base = load_system("base", {folder.path()}), config = load_system(changed, {folder.path()});
+  EXPECT_EQ(config.gpus.at(0).memory_bytes, std::uint64_t{1} << 30);
+  EXPECT_EQ(config.gpus.at(0).sm_count, base.gpus.at(0).sm_count);
+  EXPECT_EQ(config.sources.at("gpus.0.memory_bytes"), "here");
+  EXPECT_EQ(config.sources.at("gpus.0.sm_count"), "inherited from base: test");
+  EXPECT_EQ(config.host_links.at(0).host_to_device.bytes_per_us, 7u);
+  EXPECT_EQ(config.host_links.at(0).device_to_host.bytes_per_us, base.host_links.at(0).device_to_host.bytes_per_us);
+  // Values of one GPU do not apply to another GPU.
+  const std::string other = folder.write("other.json", R"({
+    "description": "another GPU", "extends": "base",
+    "gpus": [{"model": "Another", "memory_bytes": {"value": "1 GiB", "source": "here"}}]
+  })");
+  EXPECT_THAT(input_error_of([&] { load_system(other, {folder.path()}); }), testing::HasSubstr("keys are missing"));
 }
 
 TEST(LoadSystem, ExtendsAFileByPath) {

@@ -73,6 +73,35 @@ TEST(Override, HasTheChecksOfTheLoader) {
   EXPECT_EQ(resolved_json(config), before) << "a refused assignment changes nothing";
 }
 
+TEST(Override, AFactorMultipliesWhatIsThere) {
+  SystemConfig config = h200();
+  const std::uint64_t batch = config.costs.batch_ns, push = config.costs.push_ns;
+  apply_override(config, "costs.batch_ns=x2");
+  EXPECT_EQ(config.costs.batch_ns, 2 * batch);
+  apply_override(config, "costs.*=x0.5");
+  EXPECT_EQ(config.costs.batch_ns, batch);
+  EXPECT_EQ(config.costs.push_ns, (push + 1) / 2) << "rounded";
+  EXPECT_EQ(config.sources.at("costs.push_ns"), "--set costs.*=x0.5");
+  EXPECT_EQ(at_host_speed(config).costs.batch_ns, config.costs.batch_ns);
+  apply_override(config, "host_links.*bytes_per_us=x1.5");
+  EXPECT_EQ(config.host_links[0].host_to_device.bytes_per_us, h200().host_links[0].host_to_device.bytes_per_us * 3 / 2);
+  EXPECT_EQ(config.host_links[0].host_to_device.latency_ns, h200().host_links[0].host_to_device.latency_ns);
+  apply_override(config, "gpus.0.model=x2");  // a text
+  EXPECT_EQ(config.gpus[0].model, "x2");
+
+  const std::string before = resolved_json(config);
+  const auto error = [&](const std::string& assignment) {
+    return input_error_of([&] { apply_override(config, assignment); });
+  };
+  EXPECT_THAT(error("costs.*=x0"), testing::HasSubstr("'x0' is no factor; allowed: x and a number above 0"));
+  EXPECT_THAT(error("costs.batch_ns=x-1"), testing::HasSubstr("is no factor"));
+  EXPECT_THAT(error("cost.*=x2"), StartsWith("--set cost.*=x2: no key matches 'cost.*'"));
+  EXPECT_THAT(error("driver.fault_coalesce=x2"),
+              testing::HasSubstr("is true or false, and a factor multiplies numbers"));
+  EXPECT_THAT(error("gpus.0.sm_count=x1000"), testing::HasSubstr("out of range"));
+  EXPECT_EQ(resolved_json(config), before) << "all that match, or none";
+}
+
 TEST(Override, ChecksBetweenParametersComeAfterTheLast) {
   SystemConfig config = h200();
   apply_overrides(config, {"gmmu.l1_tlb_entries=24", "gmmu.l1_tlb_ways=12"});

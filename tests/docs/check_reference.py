@@ -59,7 +59,7 @@ def check_commands():
             helps.append(output_of(command, verb, "--help"))
         for one in helps:
             options = re.findall(r"^  (?:-\w \[ )?(--[a-z0-9-]+)", one, re.MULTILINE)
-            # What the help's own text shows does not count: the row of the table does.
+            # A key in the help's own text does not count; it must be in the row of the table.
             table = text[text.find("option\n") :]
             expect(f"uvmsim {command}:", options, table)
 
@@ -83,7 +83,7 @@ def check_keys():
     for number, name in enumerate(names):
         section = text[starts[number] : starts[number + 1]]
         schema = json.loads((REPOSITORY / "configs" / f"{name}.schema.json").read_text())
-        # How any figure of a system states its value and source is said once, in words.
+        # The form of a figure with value and source is described once, in words.
         expect(f"{name} file: key", sorted(set(keys_of(schema)) - {"value", "$schema"}), section)
 
 

@@ -26,7 +26,7 @@ inline PageMask pages(std::initializer_list<unsigned> list) {
 }
 inline PageMask page_range(unsigned first, unsigned end) { return PageMask::range(first, end - first); }
 
-// What happened, in order.
+// The events of a run, in order.
 struct EventLog final : EventSink {
   void on(const TransferEvent& event) override { transfers.push_back(event); }
   void on(const StorageEvent& event) override { storage.push_back(event); }
@@ -140,13 +140,19 @@ class Machine {
 
   Nanoseconds prefetch(std::initializer_list<BlockIndex> blocks, ProcessorId destination) {
     const std::vector<BlockSpan> spans = whole(blocks);
-    const Nanoseconds end = user.prefetch(spans, destination, now);
+    const Nanoseconds end = user.prefetch(spans, destination, now).done;
     advance_to(end);
     return end;
   }
   void advise(BlockIndex block, trace::Advice advice, ProcessorId processor = kHost) {
     const std::vector<BlockSpan> spans = whole({block});
     advance_to(user.advise(spans, advice, processor, now));
+  }
+  // For pages [first, first + count).
+  void advise_part(BlockIndex block, unsigned first, unsigned count, trace::Advice advice,
+                   ProcessorId processor = kHost) {
+    const BlockSpan span{block, first, count};
+    advance_to(user.advise({&span, 1}, advice, processor, now));
   }
   void discard(BlockIndex block, const PageMask& discarded) {
     std::vector<BlockSpan> spans;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which root chunk goes, what is copied, and what a later fault finds. "Vector" numbers follow the list of worked
-// examples that these were computed for; sources: NVIDIA UVM 580 uvm_pmm_gpu.c, uvm_va_block.c.
+// Checks which root chunk is evicted, what is copied, and what a later fault finds. "Vector" numbers follow the list of
+// worked examples that these were computed for; sources: NVIDIA UVM 580 uvm_pmm_gpu.c, uvm_va_block.c.
 #include <gtest/gtest.h>
 
 #include "tests/driver/driver_harness.h"

@@ -26,7 +26,7 @@ inline config::SystemConfig nvlink(unsigned gpus = 2) {
   return system;
 }
 
-// So much memory on the host, an SSD below.
+// Limits host memory, with an SSD below it.
 inline void limit_host(config::SystemConfig& system, std::uint64_t bytes) {
   system.host.memory_bytes = bytes;
   system.host.reclaim_bytes = kBlockBytes;
@@ -54,7 +54,7 @@ struct Harvesting : Machine {
     advance_to(now + Nanoseconds(100000000));
     harvest.advance(now);
   }
-  // What the engine does of the prefetches until then.
+  // Plays the engine's part of the prefetches up to a time.
   void prefetch_until(Nanoseconds until) {
     if (!ahead) return;
     for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) {

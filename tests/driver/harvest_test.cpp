@@ -104,7 +104,7 @@ TEST(Harvest, NothingIsLentFromTheReserve) {
   const BlockIndex first = machine.allocate(6 * kBlockBytes);
   for (unsigned i = 0; i < 6; ++i) {
     machine.gpu_fill(block_of(first, i), true);
-    // What is safe can be had at once, like what is free.
+    // Chunks with a copy elsewhere can be taken at once, like free ones.
     EXPECT_GE(machine.gpus[1].memory.free_chunks() + machine.harvest.lent(1) - machine.harvest.pending(1), 2u);
   }
   EXPECT_GE(machine.counters.evictions_to_peers, 1u);
@@ -217,7 +217,7 @@ std::vector<gmmu::FaultEntry> four_from_host(Harvesting& machine, BlockIndex fir
 }
 
 TEST(Harvest, ParallelFetchSharesTheBytesBetweenTwoLinks) {
-  constexpr std::uint64_t kFaultBytes = 64 << 10;  // what a lone fault brings over the own link
+  constexpr std::uint64_t kFaultBytes = 64 << 10;  // bytes that a single fault fetches over the GPU's own link
   const auto main_link_bytes = [](bool parallel) {
     Harvesting machine(4, {.pre_evict = !parallel, .parallel_fetch = parallel, .reserve_chunks = 0});
     const BlockIndex first = machine.allocate(8 * kBlockBytes);

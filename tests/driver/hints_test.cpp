@@ -84,7 +84,7 @@ TEST(PreferredLocation, Vector9PagesThatTheCpuDoesNotMapComeByTheRegion) {
   machine.check();
 }
 
-// As measured: an untouched block is populated on the host and mapped in one piece.
+// Measured: an untouched block is populated on the host and mapped in one piece.
 TEST(PreferredLocation, AnUntouchedBlockIsPopulatedOnThePreferredHost) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();
@@ -360,6 +360,154 @@ TEST(ReadMostly, NeverThrashes) {
   }
   EXPECT_EQ(machine.counters.throttles, 0u);
   EXPECT_EQ(machine.counters.pins, 0u);
+}
+
+// The tree adds pages beside a written page as reads: pages written before lose the right to write.
+TEST(ReadMostly, AWriteEndsTheWritingOfPagesBesideIt) {
+  Machine machine(1);
+  const BlockIndex a = machine.allocate();
+  machine.cpu_fill(a);
+  machine.advise(a, Advice::kSetReadMostly);
+  machine.wait(microseconds(1000));  // the kernel comes when the advice is long over
+  machine.gpu_write(a, pages({0}));
+  EXPECT_EQ(machine.on_gpu(a).writable, pages({0}));
+  EXPECT_EQ(machine.on_gpu(a).mapped, page_range(0, 16)) << "the others came as copies";
+  machine.gpu_write(a, pages({1}));
+  EXPECT_EQ(machine.on_gpu(a).writable, pages({1}));
+  EXPECT_TRUE(machine.on_gpu(a).mapped.test(0)) << "it can still be read";
+  EXPECT_EQ(machine.gpu_write(a, pages({0})).faulting_pages, 1u) << "and faults when it is written again";
+  machine.gpu_write(a, pages({200}));
+  EXPECT_EQ(machine.on_gpu(a).writable, pages({0, 200})) << "the tree did not reach that far";
+  machine.check();
+}
+
+// Without the hint the same writes fault once.
+TEST(ReadMostly, WithoutTheHintWritesStay) {
+  Machine machine(1);
+  const BlockIndex a = machine.allocate();
+  machine.cpu_fill(a);
+  machine.gpu_write(a, pages({0}));
+  machine.gpu_write(a, pages({20}));
+  EXPECT_EQ(machine.on_gpu(a).writable, page_range(0, 32));
+}
+
+// Rounds of writes, page after page, until none faults; more than `most` when they never end.
+int rounds_until_quiet(Machine& machine, BlockIndex block, unsigned count, int most) {
+  for (int round = 0; round < most; ++round) {
+    std::uint32_t faults = 0;
+    for (unsigned page = 0; page < count; ++page) faults += machine.gpu_write(block, pages({page})).faulting_pages;
+    if (faults == 0) return round;
+  }
+  return most + 1;
+}
+
+// Measured on an H200 and an H100 (configs/measurements/calls_h200.jsonl.zst): memory that the host writes under the
+// hint settles after three rounds, as its pages become thrashing and are left alone; memory that the host wrote before,
+// or that only GPUs wrote, never settles.
+TEST(ReadMostly, WritesSettleOnlyWhereTheHostWroteUnderTheHint) {
+  for (const unsigned count : {16u, 64u, 512u}) {
+    Machine under(1), before(1), never(1);
+    const BlockIndex a = under.allocate(), b = before.allocate(), c = never.allocate();
+    under.advise(a, Advice::kSetReadMostly);
+    under.cpu_fill(a);
+    const int settled = rounds_until_quiet(under, a, count, 10);
+    EXPECT_GE(settled, 2) << count;
+    EXPECT_LE(settled, 5) << count;
+    under.check();
+
+    before.cpu_fill(b);
+    before.advise(b, Advice::kSetReadMostly);
+    before.wait(microseconds(1000));
+    EXPECT_EQ(rounds_until_quiet(before, b, count, 10), 11) << count;
+    never.advise(c, Advice::kSetReadMostly);
+    EXPECT_EQ(rounds_until_quiet(never, c, count, 10), 11) << count;
+  }
+}
+
+// The CPU's writes fault page by page, as what comes beside them is read-only.
+TEST(ReadMostly, TheCpuWritesPageByPage) {
+  Machine machine(1);
+  const BlockIndex a = machine.allocate();
+  machine.advise(a, Advice::kSetReadMostly);
+  machine.cpu_fill(a, page_range(0, 64));
+  EXPECT_EQ(machine.counters.cpu_faults, 64u);
+  EXPECT_EQ(machine.on_host(a).writable, page_range(0, 64)) << "no write of the host takes back another";
+  machine.check();
+}
+
+// A hint for some pages of a block: the others have none, and the tree does not cross the border.
+TEST(PartOfABlock, AHintHoldsForItsPages) {
+  Machine machine(1);
+  const BlockIndex a = machine.allocate();
+  machine.cpu_fill(a);
+  machine.advise_part(a, 0, 16, Advice::kSetPreferredLocation, kHost);
+  machine.gpu_read(a, pages({256}));
+  EXPECT_TRUE(machine.on_gpu(a).resident.test(256)) << "it has no hint and comes over";
+  EXPECT_TRUE(machine.events.remote_maps.empty());
+  machine.gpu_read(a, pages({3}));
+  EXPECT_FALSE(machine.on_gpu(a).resident.test(3));
+  EXPECT_TRUE(machine.on_gpu(a).mapped.test(3)) << "it stays on the host and is mapped there";
+  machine.gpu_fill(a);
+  EXPECT_TRUE((machine.on_gpu(a).resident & page_range(0, 16)).empty());
+  machine.check();
+}
+
+TEST(PartOfABlock, TheTreeStandsOverThePart) {
+  Machine machine(1);
+  const BlockIndex a = machine.allocate();
+  machine.cpu_fill(a);
+  machine.advise_part(a, 256, 256, Advice::kSetReadMostly);
+  for (const unsigned page : {0u, 16u, 32u, 64u, 128u}) machine.gpu_write(a, pages({page}));
+  EXPECT_EQ(machine.on_gpu(a).resident, page_range(0, 256)) << "all of its half, nothing of the other";
+  machine.check();
+}
+
+// The order in which two halves are advised makes no difference, nor does a hint that repeats another.
+TEST(PartOfABlock, TheOrderOfHintsMakesNoDifference) {
+  for (const bool low_first : {true, false}) {
+    Machine machine(1);
+    const BlockIndex a = machine.allocate();
+    machine.cpu_fill(a);
+    for (const bool low : {low_first, !low_first}) {
+      low ? machine.advise_part(a, 0, 256, Advice::kSetPreferredLocation, kGpu0)
+          : machine.advise_part(a, 256, 256, Advice::kSetPreferredLocation, kHost);
+    }
+    machine.advise_part(a, 300, 20, Advice::kSetPreferredLocation, kHost);
+    EXPECT_EQ(machine.space.part_of(a, 10).hints.preferred, kGpu0);
+    EXPECT_EQ(machine.space.part_of(a, 310).hints.preferred, kHost);
+    unsigned parts = 0;
+    machine.space.for_each_part(a, [&](const BlockPart&) { ++parts; });
+    EXPECT_EQ(parts, 2u);
+    machine.gpu_read(a, pages({0}));
+    machine.gpu_read(a, pages({400}));
+    EXPECT_TRUE(machine.on_gpu(a).resident.test(0));
+    EXPECT_FALSE(machine.on_gpu(a).resident.test(400));
+    machine.check();
+  }
+}
+
+TEST(PartOfABlock, AccessedByMapsItsPagesOnly) {
+  Machine machine(1);
+  const BlockIndex a = machine.allocate();
+  machine.cpu_fill(a);
+  machine.advise_part(a, 100, 7, Advice::kSetAccessedBy, kGpu0);
+  EXPECT_EQ(machine.on_gpu(a).mapped, page_range(100, 107)) << "to the page";
+  machine.gpu_read(a, pages({0}));
+  EXPECT_EQ(machine.on_gpu(a).resident, page_range(0, 16));
+  machine.advise_part(a, 103, 1, Advice::kUnsetAccessedBy, kGpu0);
+  EXPECT_EQ(machine.context.accessed_by(a, kGpu0), page_range(100, 103) | page_range(104, 107));
+  machine.check();
+}
+
+// Hints go with the memory.
+TEST(PartOfABlock, FreedMemoryForgetsIts) {
+  Machine machine(1);
+  const BlockIndex a = machine.allocate();
+  machine.advise_part(a, 0, 16, Advice::kSetReadMostly);
+  machine.space.free(a, 1);
+  const BlockIndex b = machine.allocate();
+  ASSERT_EQ(a, b);
+  EXPECT_TRUE(machine.context.read_mostly(b).empty());
 }
 
 }  // namespace

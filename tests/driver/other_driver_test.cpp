@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What drivers other than NVIDIA's do otherwise: larger pages, reclaim in batches, pins, replication (configs/drivers).
+// The differences of other drivers from NVIDIA's: larger pages, reclaim in batches, pins, replication
+// (configs/drivers).
 #include <gtest/gtest.h>
 
 #include <array>

@@ -114,5 +114,53 @@ TEST(PrefetchCall, ForgetsThatThePagesThrash) {
   EXPECT_TRUE(machine.thrashing.pages(a).empty());
 }
 
+// The caller's thread does not wait for a prefetch's copies to a GPU, but for those to the host. Twice the blocks take
+// twice as long, in addition to the cost of the call itself.
+TEST(PrefetchCall, TheCallerWaitsForCopiesToTheHostOnly) {
+  const auto times = [](unsigned blocks, bool back) {
+    Machine machine(8);
+    std::vector<BlockSpan> spans;
+    for (unsigned i = 0; i < blocks; ++i) {
+      spans.push_back({machine.allocate(), 0, kPagesPerBlock});
+      machine.cpu_fill(spans.back().block);
+    }
+    const auto there = machine.user.prefetch(spans, kGpu0, machine.now);
+    const auto start = back ? there.done : machine.now;
+    const auto last = back ? machine.user.prefetch(spans, kHost, start) : there;
+    return std::pair{(last.returned - start).value, (last.done - start).value};
+  };
+  EXPECT_LT(times(4, false).first, times(4, false).second);
+  EXPECT_EQ(times(4, true).first, times(4, true).second);
+  for (const bool back : {false, true}) {
+    const std::int64_t two = times(2, back).first, four = times(4, back).first;
+    const config::DriverCosts costs = tiny_system().costs;
+    const auto once = static_cast<std::int64_t>(costs.prefetch_call_ns + costs.prefetch_move_ns);
+    EXPECT_NEAR(static_cast<double>(four - once), 2 * static_cast<double>(two - once),
+                0.05 * static_cast<double>(four));
+  }
+}
+
+// The price depends on where the pages are.
+TEST(PrefetchCall, WhatIsThereAlreadyCostsLeast) {
+  const auto time = [](auto&& prepare) {
+    Machine machine(4);
+    const BlockIndex block = machine.allocate();
+    prepare(machine, block);
+    const BlockSpan span{block, 0, kPagesPerBlock};
+    return (machine.user.prefetch({&span, 1}, kGpu0, machine.now).returned - machine.now).value;
+  };
+  const auto there = time([](Machine& machine, BlockIndex block) { machine.prefetch({block}, kGpu0); });
+  const auto untouched = time([](Machine&, BlockIndex) {});
+  const auto half = time([](Machine& machine, BlockIndex block) {
+    machine.cpu_fill(block);
+    const BlockSpan lower{block, 0, kPagesPerBlock / 2};
+    machine.user.prefetch({&lower, 1}, kGpu0, machine.now);
+  });
+  const auto host = time([](Machine& machine, BlockIndex block) { machine.cpu_fill(block); });
+  EXPECT_LT(there, untouched);
+  EXPECT_LT(untouched, half);
+  EXPECT_LT(half, host);
+}
+
 }  // namespace
 }  // namespace uvmsim::driver::prefetch_call_test

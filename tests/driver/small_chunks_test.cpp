@@ -78,7 +78,7 @@ TEST(SmallChunks, NeighboursThatGoTogetherAreCopiedInOnePiece) {
   machine.check();
 }
 
-// What an operation needs of its block stays while it looks for more memory.
+// The memory of an operation's own block stays while the operation looks for more memory.
 TEST(SmallChunks, AnOperationDoesNotEvictWhatItBrings) {
   Machine machine(1, tiny_system(), "mru", kSmall);
   const BlockIndex a = machine.allocate(), b = machine.allocate();

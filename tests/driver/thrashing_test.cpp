@@ -131,7 +131,7 @@ TEST(Thrashing, AThrashingPageStartsAnewAfterAPause) {
   one.thrash();
   one.migrate(kHost, pages({0}), kLapse + nanoseconds(1));
   EXPECT_TRUE(one.thrashing.pages(one.block).empty());
-  // That event is forgotten with the rest: the next one stamps, three more count.
+  // That event is forgotten, too: the next one sets the time stamp, three more count.
   for (int i = 0; i < 3; ++i) one.migrate(i % 2 == 0 ? kGpu0 : kHost);
   EXPECT_EQ(one.detected(), 1u);
   one.migrate(kHost);

@@ -30,7 +30,36 @@ using trace::Advice;
 const std::map<std::string, std::string> kExceptions = {
     {"gpus.model", "a name: recordings are matched with it before a run"},
     {"ssd.memory_bytes", "programs either fit or are refused: tests/driver/host_tier_test.cpp"},
+    {"costs.plan_block_ns", "planners, which no program here has: tests/engine/plan_test.cpp"},
+    {"runtime.remote_requests_per_us", "reads of one or two sectors of every line: tests/link/remote_lane_test.cpp"},
+    {"runtime.remote_words_per_us", "stores of single words, atomics: tests/link/remote_lane_test.cpp"},
+    {"runtime.remote_both_ways_bytes_per_us", "where both directions limit a kernel: tests/link/remote_lane_test.cpp"},
+    {"listener.copy_ns", "only where a listener is present: tests/driver/listener_test.cpp"},
+    {"listener.raw_fault_ns", "only where a listener is present: tests/driver/listener_test.cpp"},
+    {"listener.batch_ns", "only where a listener is present: tests/driver/listener_test.cpp"},
     {"host_links.kind", "a word that describes the link; its rates are keys of their own"},
+    {"driver.version_minor", "access counters on coherent links only: tests/engine/coherent_test.cpp"},
+    {"driver.version_patch", "access counters on coherent links only: tests/engine/coherent_test.cpp"},
+    {"runtime.device_memory_beside", "only with device memory: tests/engine/device_memory_test.cpp"},
+    {"coherence.address_mode", "memory of malloc only: tests/engine/coherent_test.cpp, as all below"},
+    {"coherence.host_page_bytes", "only with another address_mode"},
+    {"coherence.local_latency_ns", "only with another address_mode"},
+    {"coherence.store_latency_ns", "only with another address_mode"},
+    {"coherence.first_touch_ns", "only with another address_mode"},
+    {"coherence.first_touch_page_ns", "only with another address_mode"},
+    {"coherence.host_touch_ns", "only with another address_mode"},
+    {"coherence.host_touch_page_ns", "only with another address_mode"},
+    {"coherence.access_counters", "only with another address_mode"},
+    {"coherence.counted_read_bytes", "only with another address_mode"},
+    {"coherence.counted_write_bytes", "only with another address_mode"},
+    {"coherence.notification_delay_ns", "only with another address_mode"},
+    {"coherence.notification_ns", "only with another address_mode"},
+    {"coherence.moved_page_ns", "only with another address_mode"},
+    {"coherence.moved_used_page_ns", "only with another address_mode"},
+    {"coherence.cpu_first_touch_page_ns", "only with another address_mode"},
+    {"coherence.cpu_read_gpu_page_ns", "only with another address_mode"},
+    {"coherence.cpu_write_gpu_page_ns", "only with another address_mode"},
+    {"coherence.hmm_page_ns", "only with another address_mode"},
 };
 
 // Many kinds of calls.
@@ -88,7 +117,7 @@ Program chase(unsigned) {
   return program;
 }
 
-// Who has it last?
+// A program in which processors write the same pages in turn.
 Program quarrel(unsigned gpus) {
   Program program;
   const trace::ObjectId shared = program.alloc(4 * kMiB);
@@ -164,7 +193,7 @@ Program in_place(unsigned gpus) {
   return program;
 }
 
-// What GPUs count: accesses to memory that may come to them, a few of every block at a time.
+// A program with accesses that GPUs count: to memory that may migrate, a few of every block at a time.
 Program counted(unsigned) {
   Program program;
   const trace::ObjectId data = program.alloc(8 * kMiB);
@@ -222,7 +251,7 @@ Program occupied(unsigned) {
   return program;
 }
 
-// What bounds the time of a kernel: each kind of arithmetic, memory, its start and end.
+// A program whose kernels' time is limited by each kind of arithmetic, memory, and their start and end.
 Program arithmetic(unsigned) {
   Program program;
   const trace::ObjectId little = program.alloc(64 * kKiB), much = program.alloc(16 * kMiB);
@@ -257,6 +286,7 @@ Program traffic(unsigned gpus) {
     program.host(data.back(), 0, 64, AccessMode::kWrite);
   }
   const auto move = [&](unsigned from, std::int32_t to) {
+    program.kernel("before", 200000, {}, {}, from);  // on an idle stream the host would do one after the other
     program.add(trace::Prefetch{data[from], 0, program.bytes(data[from]), to, from, 0});
   };
   for (unsigned round = 0; round < 3; ++round) {
@@ -271,6 +301,28 @@ Program traffic(unsigned gpus) {
     program.sync();
     for (unsigned gpu = 0; gpu < gpus; ++gpu) move(gpu, -1);
     program.sync();
+  }
+  return program;
+}
+
+// Every kind of advice and of prefetch, by where the memory is.
+Program hints(unsigned) {
+  Program program;
+  for (const Advice advice : {Advice::kSetPreferredLocation, Advice::kSetAccessedBy, Advice::kSetReadMostly}) {
+    const trace::ObjectId data = program.alloc(4 * kMiB), untouched = program.alloc(4 * kMiB);
+    program.host(data);
+    program.advise(data, advice, 0);
+    program.host(data);
+    for (const trace::ObjectId id : {data, untouched}) {
+      for (const bool busy : {false, true}) {
+        for (const std::int32_t to : {0, 0, -1}) {
+          if (busy) program.kernel("before", 50000);
+          program.prefetch(id, to);
+          program.sync();
+        }
+      }
+    }
+    program.add(trace::Memset{data, 0, kMiB, 0, 0, true});
   }
   return program;
 }
@@ -298,6 +350,7 @@ const std::vector<Scene>& scenes() {
       {in_place, "hgx-h200-x2", {}, 2},
       {in_place, "p3-8xlarge", {}, 4},
       {duplicates, kH200},
+      {hints, kH200},
       {duplicates, "hgx-h200-x2", {}, 2},
       {duel, kH200},
       {duel, kH200, {"driver.thrashing_adaptive_lapse=true"}},
@@ -422,7 +475,7 @@ const std::vector<Baseline>& runs() {
   return all;
 }
 
-// Of a list, the first element stands for all.
+// The first element of a list stands for all.
 bool moves(const std::string& key, const Baseline& run) {
   SystemConfig changed = run.system;
   const std::vector<Parameter> all = parameters(changed);

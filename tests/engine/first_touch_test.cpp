@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel does first with a page that it reads and writes.
+// The first access of a kernel to a page that it reads and writes.
 #include <gtest/gtest.h>
 
 #include "tests/engine/program.h"

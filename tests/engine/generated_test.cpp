@@ -40,7 +40,7 @@ TEST(Generated, AScanRepeatedInsideAKernelMovesItsSetEveryTimeWhenItDoesNot) {
     const Counters c = run(generator, options_with(12)).counters;
     expect_about(bytes_in(c), scans * 32 * kMiB);
     EXPECT_EQ(bytes_out(c), c.evictions * kBlockBytes);
-    EXPECT_EQ(bytes_in(c) - bytes_out(c), 12 * kBlockBytes);  // what the free at the end dropped
+    EXPECT_EQ(bytes_in(c) - bytes_out(c), 12 * kBlockBytes);  // dropped by the free at the end
   }
 }
 

@@ -214,7 +214,7 @@ TEST(HostThread, IdealTimeOfAnIterationIsThatBetweenItsMarks) {
   const std::int64_t first = 5000 + c.launch + 100000;
   // The host starts when the first kernel does; its gap outlasts that kernel.
   const std::int64_t second = 200000 - 100000 + c.launch + 40000;
-  // Behind the kernel of the other stream, which starts one launch after b.
+  // After the kernel of the other stream, which starts one launch after b.
   const std::int64_t after = 900000 + c.launch - 40000;
   for (const std::uint64_t chunks : {0u, 2u}) {
     SCOPED_TRACE(chunks);

@@ -113,7 +113,7 @@ TEST(Plan, DeepUmLearnsAndOvertakesAPeriodicProgram) {
   EXPECT_LE(ideal.counters.fault_batches, planned.counters.fault_batches);  // needs no round to learn in
 }
 
-// What goes ahead of need is counted, and nothing else is.
+// Only evictions ahead of need are counted.
 TEST(Plan, EarlyEvictionsAreCountedAsSuch) {
   const Program program = in_turns(4, 8);
   RunOptions options = with_plan(10, "deepum");
@@ -133,7 +133,7 @@ TEST(Plan, MemoryThatTheFrameworkFreedIsNotWrittenBack) {
   const Program program = short_lived(6);
   RunOptions options = with_plan(12, "deepum");
   options.layout.name = "pytorch_caching";
-  options.plan.parameters = {{"degree", "0"}};  // what further kernels need is no victim
+  options.plan.parameters = {{"degree", "0"}};  // memory of further kernels is no victim
   const Counters dropped = program.run(options).counters;
   options.plan.parameters.push_back({"invalidate", "false"});
   const Counters kept = program.run(options).counters;

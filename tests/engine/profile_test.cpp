@@ -175,7 +175,7 @@ TEST_F(ProfiledRun, KernelsOfSeveralStreamsAnswerForTheirOwnPages) {
   EXPECT_EQ(pages("b"), 6 * 256);
 }
 
-// Where a framework hands out memory again, pages are the tensor's that was last used there.
+// If a framework reuses memory, a page belongs to the tensor that was last used there.
 TEST_F(ProfiledRun, TensorsInTheSameMemoryAreToldApart) {
   Program program;
   const auto segment = program.alloc(4 * kMiB);

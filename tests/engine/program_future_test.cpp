@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What oracles know: the order in which a program will use its memory, and what the engine tells of where it is.
+// The knowledge of oracles: the order in which a program will use its memory, and its current position as reported by
+// the engine.
 #include "sim/engine/program_future.h"
 
 #include <gmock/gmock.h>

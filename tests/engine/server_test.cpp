@@ -138,7 +138,7 @@ TEST(Server, ARepeatedProgramRunsUntilTheOthersHaveEnded) {
   EXPECT_EQ(results[1].total, results[0].total);
   ASSERT_GT(results[1].iterations.size(), 3u);
   EXPECT_EQ(results[1].first_repeated + results[1].repeated, results[1].iterations.size());
-  // What it had done is what it does alone.
+  // Its completed work equals that of a run alone.
   RunOptions options = options_on(server(1), 4, results[1].iterations.size());
   const RunResult alone = neighbour.run(options);
   for (std::size_t i = 0; i < alone.iterations.size(); ++i) {

@@ -107,7 +107,7 @@ TEST(Settled, TimesAgreeWithinTwoPerCent) {
   EXPECT_FALSE(settled(durations));
 }
 
-// Whether eight iterations of which one has counted `other` agree.
+// Returns whether eight iterations agree, one of which has counted `other`.
 bool agree(std::uint64_t Counters::*counter, std::uint64_t most, std::uint64_t other) {
   std::vector<IterationResult> iterations = lasting(std::vector<std::int64_t>(8, 1000));
   for (IterationResult& iteration : iterations) iteration.counters.*counter = most;
@@ -255,10 +255,11 @@ TEST(UntilSettled, ALateLearnerIsWaitedFor) {
   ASSERT_TRUE(quoted);
   ASSERT_TRUE(quoted->is_settled);
   EXPECT_EQ(quoted->learning, LateLearner::kLessons);
-  EXPECT_EQ(result.iterations.size(), LateLearner::kLessons + engine::kFewestAgreeing + 1) << "and the last one";
+  EXPECT_EQ(result.iterations.size(), LateLearner::kLessons + engine::kFewestAgreeing + 2)
+      << "and the pass in progress, and the last one that is recorded";
   EXPECT_GT(result.iterations[6].counters.fault_batches, 0u);
   EXPECT_EQ(quoted->counters.fault_batches, 0u);
-  // As long as it goes, it is the run without this choice.
+  // Up to its end it equals the run without this choice.
   options.until_settled = false;
   const RunResult all = program.run(options);
   ASSERT_EQ(all.iterations.size(), 40u);

@@ -121,7 +121,7 @@ TEST(Sharing, WhatFitsMovesAsAloneAndTakesTurns) {
   EXPECT_LT(last, 1.1 * static_cast<double>(alone[0].total.value + alone[1].total.value));
 }
 
-// Whether memory may be taken away or not, kernels that keep all of it end as recorded.
+// Kernels that keep all their memory end as recorded, whether memory may be taken away or not.
 TEST(Sharing, KernelsThatLoseNothingTakeTheirRecordedTime) {
   Pair pair{reading(6, 20, 1000000), reading(9, 20, 1000000), sharing_options(15)};
   const auto surely = pair.run();
@@ -240,7 +240,7 @@ TEST(Sharing, GroupsThatFitComputeTogetherAndKeepTheirMemory) {
   EXPECT_GT(grouped, 0u);
 }
 
-// What evictors hear of turns: whose it is, then everybody else, each once.
+// Evictors are told of turns: first the process that has the turn, then the others, each once.
 TEST(Sharing, WithoutTurnsWorkingSetsAreTheDriversOrder) {
   Pair pair{reading(8, 12, 300000), reading(8, 12, 300000), sharing_options(10)};
   const auto stock = pair.run(GpuSharing::kConcurrent);

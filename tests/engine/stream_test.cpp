@@ -106,7 +106,7 @@ TEST(Streams, TheHostWaitsForAnEvent) {
   EXPECT_LT(watched.kernel("c").end, watched.kernel("b").end);
 }
 
-// Of an event, not of all that its stream has been given meanwhile.
+// A wait for an event does not include later work of the event's stream.
 TEST(Streams, TheIdealTimeFollowsEvents) {
   Program program;
   program.kernel("a", 100000, {}, {}, 1);

@@ -150,7 +150,7 @@ TEST(Tiers, RecurrenceIsExact) {
   RunOptions options = options_with(2);
   limit_host(options.system, 2, kBigPageBytes);
   options.iterations = 40;
-  Storage watched;  // who watches gets every iteration
+  Storage watched;  // a watcher of events gets every iteration
   EXPECT_EQ(numbers_of(program.run(options)), numbers_of(program.run(options, &watched)));
   EXPECT_GT(watched.reads, 40u);
 }

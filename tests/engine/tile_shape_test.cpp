@@ -136,7 +136,7 @@ TEST(ProductStores, RowByRowAtTheTilesColumns) {
   EXPECT_THAT(pages, ElementsAre(128 * 3 + 1, 129 * 3 + 1, 130 * 3 + 1, 131 * 3 + 1));
 }
 
-// As measured: a warp stores rows 0, 4, 8 and 12 at once, the next one 64 rows below likewise.
+// Measured: a warp stores rows 0, 4, 8 and 12 at once, the next one those 64 rows below.
 TEST(ProductStores, CutlassStoresFourRowsAtOnce) {
   const TileShape shape = shape_of(kCutlass, {256, 2, 1}, product(4096, 3072, 768));
   std::vector<std::uint64_t> pages = stores(shape, output_of(4u * 4096 * 3072), 0);
@@ -234,7 +234,7 @@ TEST(ConvolutionShape, FollowsFromNameGridSizeAndImages) {
   EXPECT_EQ(shape.channels, 64u);
   EXPECT_EQ(shape.image_pixels, 56u * 56);
   EXPECT_EQ(convolution_of({6, 37, 1}, 16, 192, 17 * 17, 16).image_pixels, 17u * 17);
-  EXPECT_EQ(convolution_of({2, 784, 1}, 32, 64, 56 * 56, 0).images, 0u);   // nobody knows them
+  EXPECT_EQ(convolution_of({2, 784, 1}, 32, 64, 56 * 56, 0).images, 0u);   // unknown
   EXPECT_EQ(convolution_of({2, 500, 1}, 32, 64, 56 * 56, 32).images, 0u);  // another grid
 }
 

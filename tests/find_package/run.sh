@@ -27,6 +27,7 @@ if [[ -x "$scratch/prefix/bin/uvmsim" ]]; then
   "$scratch/prefix/bin/uvmsim" check-policy "$scratch/plugin/next_unit.so"
   cmake --install "$scratch/plugin" --prefix "$scratch/prefix" >/dev/null
   "$scratch/prefix/bin/uvmsim" policies next_unit --plugin next_unit >/dev/null
+  "$scratch/prefix/bin/uvmsim" bpf build "$scratch/prefix/share/uvmsim/bpf/policies/mru.bpf.c" -o "$scratch/mru.so"
 fi
 
 echo "the built-ins, against installed headers"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as each of the files that say what to simulate, or what came out: a system, a sweep, a plan, a scenario, a
-// workload of embedding tables, a baseline, results, measured experiments. Whose key is in them reads them.
+// Feeds any bytes to the readers of all files that describe a simulation or its results: a system, a sweep, a plan, a
+// scenario, a workload of embedding tables, a baseline, results, measured experiments. A key in the bytes selects the
+// reader.
 //
-// Bytes at random are seldom JSON. So most mutations put another value in the place of one.
+// Random bytes are seldom JSON, so most mutations replace one value by another.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "sim/import/import_accelprof.h"
-#include "sim/import/import_oracle_general.h"
+#include "sim/import/import_requests.h"
 #include "sim/trace/validate.h"
 #include "tests/folder.h"
 #include "tests/fuzz/refused.h"
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::import(importer);
   });
   fuzz::taken([&] {
-    trace::OracleImporter importer(bytes, "input");
+    trace::RequestsImporter importer(bytes, "input");
     fuzz::import(importer);
   });
   fuzz::taken([&] { fuzz::merge(bytes); });

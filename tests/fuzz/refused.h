@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every reader owes: bytes that it does not take it refuses with InputError, in one line.
+// The duty of every reader: it refuses invalid bytes with an InputError of one line.
 #pragma once
 
 #include <cstdlib>

@@ -38,7 +38,7 @@ const auto& one_of(Bytes& bytes, const List& list) {
   return list[bytes.ConsumeIntegralInRange<std::size_t>(0, std::size(list) - 1)];
 }
 
-// Of a setting, of whatever kind: it may be refused.
+// Returns a value for a setting of any kind, which may be refused.
 std::string any_value(Bytes& bytes) {
   constexpr const char* kWords[] = {"true", "false", "block", "batch", "batch_flush", "once"};
   switch (bytes.ConsumeIntegralInRange(0, 2)) {

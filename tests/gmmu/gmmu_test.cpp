@@ -34,7 +34,7 @@ std::uint64_t hits_and_walks(const GmmuCounters& c) {
          c.walks_64k + c.walks_2m;
 }
 
-// What a random block is mapped with, fixed per block.
+// The entry sizes that map a random block; they are fixed per block.
 EntrySizes sizes_of(std::uint64_t block) {
   switch (block % 4) {
     case 0:
@@ -270,7 +270,7 @@ TEST(Invalidate, PagesAreDroppedOneByOne) {
 
 TEST(Gmmu, CountsTranslationsInGroupsOfSixteen) {
   GmmuCounters counters;
-  // Whether so many groups, every `stride`-th one, all stay in L2 when they are used in turn.
+  // Returns whether `groups` groups, every `stride`-th one, all stay in L2 when they are used in turn.
   const auto stay = [&](std::uint32_t entries, std::uint32_t ways, std::uint64_t stride, std::uint64_t groups) {
     config::GmmuConfig config = small_config();
     config.l1_tlb_entries = config.l1_tlb_ways = 1;

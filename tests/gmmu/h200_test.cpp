@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kSms = 132;
 constexpr double kCyclesPerNs = 1.98;  // SM clock
 
-// What h200_tlb.txt says; README.md of this folder shows how each figure is read off it.
+// The figures of h200_tlb.txt; README.md of this folder derives each of them.
 config::GmmuConfig h200() {
   config::GmmuConfig c;
   c.l1_tlb_entries = 16 * kPagesPerEntry;

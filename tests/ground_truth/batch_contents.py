@@ -80,7 +80,7 @@ def kinds(only):
 
 
 def print_by_gap(groups):
-    """How many pages a batch holds by when its first fault came, after the end of the batch before."""
+    """Prints the number of pages per batch by the time of its first fault after the end of the previous batch."""
     by_gap = {}
     for batches in groups:
         fresh = [b for b in batches if not b["stale"] and b["gap"] >= 0]

@@ -19,7 +19,7 @@ inline constexpr CampaignFile kCampaignFiles[] = {
     {"oversubscribed_rtx5090.jsonl", "rtx5090-pcie5"},
 };
 
-// Of all files.
+// The campaigns of all files.
 std::vector<validate::Experiment> campaigns();
 
 }  // namespace uvmsim::ground_truth

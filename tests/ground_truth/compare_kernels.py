@@ -39,7 +39,7 @@ def simulated_kernels(uvmsim, model, settings):
     with tempfile.TemporaryDirectory() as folder:
         profile = os.path.join(folder, "profile.sqlite")
         command = [uvmsim, "run", os.path.join(TOP, "workloads", f"{model}.uvmt"), "--system", "h200-sxm-pcie5"]
-        command += ["--layout", "none", "--profile", profile]
+        command += ["--layout", "none", "--iterations", "recorded", "--profile", profile]
         for setting in settings:
             command += ["--set", setting]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)

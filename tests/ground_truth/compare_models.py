@@ -20,7 +20,7 @@ TOP = os.path.dirname(os.path.dirname(FOLDER))
 
 def simulated(uvmsim, system, model):
     command = [uvmsim, "run", os.path.join(TOP, "workloads", "h100", f"{model}.uvmt"), "--system", system]
-    command += ["--layout", "none", "--no-unlimited-run", "--json", "-"]
+    command += ["--layout", "none", "--iterations", "recorded", "--no-unlimited-run", "--json", "-"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     last = json.loads(done.stdout)["iterations"][-1]
     counters = last["counters"]

@@ -100,7 +100,7 @@ def measured(experiment):
 
 
 def print_differences(title, pairs):
-    """Of two measurements of the same: the larger over the smaller, in the median."""
+    """Prints the differences between two measurements of the same call: the larger over the smaller, in the median."""
     columns = []
     for i in (0, 1):
         apart = [max(a[i], b[i]) / min(a[i], b[i]) - 1 for a, b in pairs if a[i] and b[i]]

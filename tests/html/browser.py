@@ -131,7 +131,7 @@ class Page:
             time.sleep(0.02)
 
     def settle(self):
-        """Until what was asked for is drawn. A page behind another one draws nothing."""
+        """Waits until the requested page is drawn. A hidden page draws nothing."""
         self.call("Page.bringToFront")
         self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 
@@ -160,7 +160,7 @@ class Page:
         return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])
 
     def mine(self, method):
-        self.evaluate("1")  # what has come until now
+        self.evaluate("1")  # handles pending messages
         return [e["params"] for e in self.browser.events if e.get("sessionId") == self.session and e["method"] == method]
 
     def complaints(self):

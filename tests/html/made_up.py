@@ -41,16 +41,16 @@ def points():
 
 
 def whole(result):
-    """What the command's results have and those of tests/analysis leave out."""
+    """Adds the members of the command's results that those of tests/analysis leave out."""
     result["trace"].update(partial=False, program="python3 train.py")
     result["limit"].setdefault("capacity_bytes", None)
     result["limit"].setdefault("footprint_bytes", None)
-    result.update(layout_parameters={}, plugins=[], slowdown_thousandths=1000, requested_iterations=None)
+    result.update(layout_parameters={}, plugins=[], slowdown_thousandths=None, slowdown_ideal_thousandths=1000, requested_iterations=None)
     for used in result["policies"].values():
         used.setdefault("parameters", {})
     if result["unlimited"]:
         base = result["unlimited"]["settled_ns"]
-        result["unlimited"]["slowdown_thousandths"] = round(1000 * result["settled"]["duration_ns"] / base)
+        result["slowdown_thousandths"] = round(1000 * result["settled"]["duration_ns"] / base)
     return result
 
 

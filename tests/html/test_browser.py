@@ -52,7 +52,7 @@ def place(transform):
 
 
 def scale(ticks, axis, log):
-    """What reads a value from a place, by two labels of the axis."""
+    """Returns a function that reads a value from a position, by two labels of the axis."""
     known = [(place(at)[axis], float(text.replace(",", ""))) for text, at in ticks]
     (a, low), (b, high) = known[0], known[-1]
     to, back = (math.log, math.exp) if log else (float, float)
@@ -60,7 +60,7 @@ def scale(ticks, axis, log):
 
 
 def contrast(one, other):
-    """Of WCAG 2."""
+    """Returns the contrast ratio as defined by WCAG 2."""
 
     def luminance(colour):
         parts = [c / 255 for c in colour]

@@ -77,7 +77,7 @@ class ReportTest(unittest.TestCase):
             counters = result["settled"]["counters"]
             self.assertEqual(row["time_ns"], result["settled"]["duration_ns"])
             self.assertEqual(row["htod_bytes"], counters["htod_fault_bytes"] + counters["htod_prefetch_bytes"])
-            self.assertEqual(row["slowdown"], result["unlimited"]["slowdown_thousandths"])
+            self.assertEqual(row["slowdown"], result["slowdown_thousandths"])
             self.assertEqual(row["evictions"], counters["evictions"])
             self.assertEqual(points["panels"][row["panel"]] + ".uvmt", result["trace"]["file"])
             self.assertIn(result["policies"]["evict"]["name"], points["series"][row["series"]])
@@ -91,19 +91,31 @@ class ReportTest(unittest.TestCase):
                       "One seed each", "Of 72 points 72 are means of settled iterations. Seeds: 1, 2, 3."):  # fmt: skip
             self.assertIn(words, page)
 
+    def test_factors_are_rounded(self):
+        for thousandths, text in ((1149, "1.15"), (1144, "1.14"), (9994, "9.99"), (9996, "10.0"), (99949, "99.9"), (99960, "100")):
+
+            def change(result, thousandths=thousandths):
+                if result["limit"]["osf_thousandths"] == 3000 and result["unlimited"]:
+                    result["settled"]["duration_ns"] = result["unlimited"]["settled_ns"] * thousandths // 1000
+                    result["slowdown_thousandths"] = thousandths
+
+            write_results(self.folder / "r.jsonl", change)
+            self.assertIn(f", {text} times as long as under the driver", self.page("r.jsonl"))
+            (self.folder / "o.html").unlink(missing_ok=True)
+
     def test_results_and_sweep_and_league_of_the_command(self):
-        run = self.run_command
+        run, recorded = self.run_command, ("--iterations", "recorded")
         self.assertEqual(run("trace", "generate", "zigzag", "--bytes", "16MiB", "--kernels", "3", "--repeats", "3", "-o", "a.uvmt").returncode, 0)
-        self.assertEqual(run("run", "a.uvmt", *SYSTEM, "--osf", "1,2", "--bounds", "--json", "r.jsonl", ).returncode, 0)
-        self.assertEqual(run("run", "a.uvmt", *SYSTEM, "--osf", "2", "--profile", "a.profile").returncode, 0)
-        (self.folder / "s.json").write_text(json.dumps({"traces": "a.uvmt", "systems": "h200-sxm-pcie5", "osf": [2], "evict": ["lrm", "random"], "seeds": [1, 2]}))
+        self.assertEqual(run("run", "a.uvmt", *SYSTEM, *recorded, "--osf", "1,2", "--bounds", "--json", "r.jsonl", ).returncode, 0)
+        self.assertEqual(run("run", "a.uvmt", *SYSTEM, *recorded, "--osf", "2", "--profile", "a.profile").returncode, 0)
+        (self.folder / "s.json").write_text(json.dumps({"traces": "a.uvmt", "systems": "h200-sxm-pcie5", "iterations": "recorded", "osf": [2], "evict": ["lrm", "random"], "seeds": [1, 2]}))
         dry = run("sweep", "s.json", "--dry-run", "-o", "s")
         self.assertEqual(dry.returncode, 0, dry.stderr)
         self.assertRegex(dry.stdout, r"points.*, [1-9]\d* to compute\n")
         self.assertFalse((self.folder / "s").exists(), "a dry run writes nothing")
         self.assertEqual(run("sweep", "s.json", "-o", "s").returncode, 0)
         self.assertIn(", 0 to compute\n", run("sweep", "s.json", "--dry-run", "-o", "s").stdout)
-        self.assertEqual(run("league", "a.uvmt", *SYSTEM, "--osf", "2", "--evict", "lru", "-o", "l").returncode, 0)
+        self.assertEqual(run("league", "a.uvmt", *SYSTEM, *recorded, "--osf", "2", "--evict", "lru", "-o", "l").returncode, 0)
         page = self.page("r.jsonl", "a.profile", "s", "l")
         self.assertLess(len(page), 5 << 20)
         data = self.data(page)

@@ -139,7 +139,7 @@ TEST(BestFitAllocator, AnArenaThatIsTooSmallIsAnError) {
   }
 }
 
-// What waits for another stream is waited for before the arena counts as full.
+// The allocator waits for blocks that another stream may use before it counts the arena as full.
 TEST(BestFitAllocator, WaitsBeforeItFails) {
   Arena arena(8 * kMiB);
   const std::uint64_t id = arena.add(8 * kMiB);

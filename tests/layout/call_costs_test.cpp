@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a replay pays for allocation calls against what they took on the machine (configs/measurements/costs_h200.txt),
-// row by row; the test prints the table.
+// Compares the simulated costs of allocation calls with measured ones (configs/measurements/costs_h200.txt), row by
+// row; the test prints the table.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -102,7 +102,8 @@ TEST(ExpandableSegments, EmptyCacheTakesWholeHandlesOutOfTheMiddle) {
   allocator.empty_cache();
   EXPECT_THAT(allocator.released(), ElementsAre(Range{0, 20 * kMiB, 40 * kMiB}));
   EXPECT_EQ(allocator.reserved_bytes(), 40 * kMiB);
-  // What is left of the block, 5 MiB on either side, holds what fits; the hole gets memory again, the lowest first.
+  // The rest of the block, 5 MiB on either side, holds requests that fit; the hole is mapped again, the lowest part
+  // first.
   EXPECT_EQ(allocator.allocate(5 * kMiB, 0).offset, 60 * kMiB);  // the one before the hole can grow
   EXPECT_THAT(allocator.taken(), IsEmpty());
   const Placed across = allocator.allocate(20 * kMiB, 0);

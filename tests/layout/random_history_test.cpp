@@ -39,7 +39,7 @@ std::vector<Setting> settings() {
   };
 }
 
-// What the tests of a setting met, so that none of them can pass by meeting nothing.
+// Counts the cases that occurred, so that no test passes without any.
 struct Met {
   std::uint64_t placed = 0, released = 0, out_of_memory = 0;
 };

@@ -16,7 +16,9 @@ LayoutChoice limited(std::uint64_t mib) {
 
 Blocks dropped(World& world) {
   Blocks blocks;
-  world.layout.drop_released([&](BlockIndex b) { blocks.push_back(b.value); });
+  world.layout.drop_released([&](BlockIndex first, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) blocks.push_back(first.value + i);
+  });
   return blocks;
 }
 

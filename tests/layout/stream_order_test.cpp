@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes before what, by records alone; and which freed blocks wait for other streams.
+// The order of work by records alone, and the freed blocks that wait for other streams.
 #include "sim/layout/stream_order.h"
 
 #include <gtest/gtest.h>

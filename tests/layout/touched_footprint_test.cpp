@@ -56,7 +56,7 @@ TEST(TouchedFootprint, MemoryThatComesAgainIsAnotherOne) {
   EXPECT_EQ(touched(twice), 8 * kMiB);
 }
 
-// What a GPU does not touch, and what is not managed, takes none of its memory.
+// Memory that a GPU does not touch, and unmanaged memory, take none of its memory.
 TEST(TouchedFootprint, CountsTouchesOfAGpuToManagedMemory) {
   trace::Memcpy copy;
   copy.dst = {1, 4 * kMiB};

@@ -46,12 +46,16 @@ struct World {
   // The blocks that were given back.
   std::vector<std::uint64_t> free(trace::ObjectId id) {
     std::vector<std::uint64_t> blocks;
-    layout.free(id, [&](BlockIndex b) { blocks.push_back(b.value); });
+    layout.free(id, [&](BlockIndex first, std::uint64_t count) {
+      for (std::uint64_t i = 0; i < count; ++i) blocks.push_back(first.value + i);
+    });
     return blocks;
   }
   std::vector<std::uint64_t> free_tensor(trace::ObjectId id) {
     std::vector<std::uint64_t> blocks;
-    layout.free_tensor(id, [&](BlockIndex b) { blocks.push_back(b.value); });
+    layout.free_tensor(id, [&](BlockIndex first, std::uint64_t count) {
+      for (std::uint64_t i = 0; i < count; ++i) blocks.push_back(first.value + i);
+    });
     return blocks;
   }
 
@@ -62,7 +66,7 @@ struct World {
 
 inline std::vector<std::uint64_t> blocks_of(const Placement& placement) {
   std::vector<std::uint64_t> out;
-  for (const BlockIndex b : placement.blocks) out.push_back(b.value);
+  for (std::uint64_t i = 0; i < placement.blocks.size(); ++i) out.push_back(placement.blocks[i].value);
   return out;
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "sim/common/check.h"
 #include "sim/common/random.h"
@@ -93,6 +95,91 @@ TEST(AddressSpace, FreeingTwiceOrWithPagesIsAModelError) {
   space.pages(b, kHost).resident.clear();
   space.free(b, 1);
   EXPECT_THROW(space.free(b, 1), ModelError);
+}
+
+// State is made when somebody asks for it; until then nothing takes memory, and all is as it was allocated.
+TEST(AddressSpace, LargeRangesTakeNoMemoryUntilTheyAreUsed) {
+  AddressSpace space(1);
+  const std::uint64_t blocks = std::uint64_t{1} << 26;  // 2^47 bytes
+  const BlockIndex first = space.allocate(12 * kBasePageBytes, blocks * kBlockBytes - 100 * kBasePageBytes);
+  EXPECT_EQ(space.block_count(), blocks);
+  const auto used = [&] {
+    std::uint64_t count = 0;
+    space.for_each_used([&](BlockIndex) { ++count; });
+    return count;
+  };
+  EXPECT_EQ(used(), 0u);
+  EXPECT_TRUE(std::as_const(space).pages(BlockIndex(blocks / 2), kHost).resident.empty());
+  EXPECT_EQ(space.end_page(BlockIndex(blocks - 1)), kPagesPerBlock - 88);
+  EXPECT_EQ(used(), 0u);
+  const VaBlock& last = space.block(BlockIndex(blocks - 1));
+  EXPECT_TRUE(last.live);
+  EXPECT_EQ(last.first_page, 0);
+  EXPECT_EQ(last.end_page, kPagesPerBlock - 88);
+  EXPECT_EQ(last.range_first, first);
+  EXPECT_EQ(last.range_blocks, blocks);
+  EXPECT_EQ(space.block(first).first_page, 12);
+  EXPECT_LE(used(), 32u);
+  space.pages(BlockIndex(blocks / 2), gpu_processor(0)).mapped.set(3);
+  EXPECT_LE(used(), 48u);
+  space.pages(BlockIndex(blocks / 2), gpu_processor(0)).mapped.reset(3);
+  space.free(first, blocks);
+  EXPECT_FALSE(space.block(BlockIndex(blocks / 2)).live);
+  EXPECT_FALSE(space.block(BlockIndex(77)).live);
+}
+
+// As if every block had had its state from the beginning: frees of parts, hints of ranges, blocks asked for at random.
+TEST(AddressSpace, WhoAsksMakesNoDifference) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random(seed);
+    AddressSpace lazy(1), eager(1);
+    const auto look = [](AddressSpace& space) {
+      for (std::uint64_t b = 0; b < space.block_count(); ++b) space.block(BlockIndex(b));
+    };
+    std::map<std::uint64_t, std::uint64_t> live;
+    for (int step = 0; step < 200; ++step) {
+      const std::uint64_t what = random.below(10);
+      if (live.empty() || what < 4) {
+        const std::uint64_t bytes = (1 + random.below(100)) * kBlockBytes - random.below(512) * kBasePageBytes;
+        const BlockIndex first = lazy.allocate(0, bytes);
+        ASSERT_EQ(eager.allocate(0, bytes), first);
+        live.emplace(first.value, (bytes + kBlockBytes - 1) / kBlockBytes);
+        look(eager);
+        continue;
+      }
+      auto range = live.begin();
+      std::advance(range, static_cast<std::ptrdiff_t>(random.below(live.size())));
+      const auto [first, count] = *range;
+      const std::uint64_t begin = random.below(count), part = 1 + random.below(count - begin);
+      if (what < 6) {  // a part of it is freed
+        live.erase(range);
+        if (begin != 0) live.emplace(first, begin);
+        if (begin + part != count) live.emplace(first + begin + part, count - begin - part);
+        lazy.free(BlockIndex(first + begin), part);
+        eager.free(BlockIndex(first + begin), part);
+      } else if (what < 9) {
+        const auto change = [](Hints& hints) { hints.accessed_by = hints.accessed_by * 3 + 1; };
+        for (AddressSpace* space : {&lazy, &eager}) {
+          std::vector<BlockIndex> used;
+          space->for_each_used(BlockIndex(first + begin), part, [&](BlockIndex b) { used.push_back(b); });
+          space->change_hints_of_unused(BlockIndex(first + begin), part, change);
+          for (const BlockIndex b : used) space->change_hints(b, 0, kPagesPerBlock, change);
+        }
+      } else {
+        lazy.block(BlockIndex(first + begin));
+      }
+    }
+    ASSERT_EQ(lazy.block_count(), eager.block_count());
+    for (std::uint64_t b = 0; b < lazy.block_count(); ++b) {
+      const VaBlock &mine = lazy.block(BlockIndex(b)), &other = eager.block(BlockIndex(b));
+      ASSERT_EQ(mine.live, other.live) << seed << " " << b;
+      ASSERT_EQ(mine.hints, other.hints) << seed << " " << b;
+      ASSERT_EQ(mine.end_page, other.end_page) << seed << " " << b;
+      ASSERT_EQ(lazy.end_page(BlockIndex(b)), mine.end_page);
+      ASSERT_EQ(mine.range_first, other.range_first);
+      ASSERT_EQ(mine.range_blocks, other.range_blocks);
+    }
+  }
 }
 
 // Live ranges never overlap, and the space never grows beyond what first fit needs.

@@ -42,6 +42,23 @@ assert uvmsim.__file__.startswith(__import__("sys").prefix), uvmsim.__file__
 END
 "$bin/python" -B same.py
 
+echo "every module that the source tree has"
+"$python" -B "$root/tests/packages/python_version.py" "$root"
+cd "$root"
+modules="$(find python/uvmsim analysis -name '*.py' -not -path '*/examples/*' -not -path '*/figures/*' |
+  sed -e 's|^python/||' -e 's|\.py$||' -e 's|/__init__$||' -e 's|/|.|g' -e '/__main__$/d' | sort)"
+cd "$scratch/work"
+[[ "$(wc -l <<<"$modules")" -gt 30 ]]
+"$bin/python" -B - $modules <<'END'
+import importlib
+import sys
+
+for name in sys.argv[1:]:
+    file = importlib.import_module(name).__file__
+    assert file.startswith(sys.prefix), file
+print(len(sys.argv) - 1, "modules")
+END
+
 echo "the example of the module"
 mkdir -p notebook/analysis/examples
 cp "$root/analysis/examples/python_policy.py" notebook/analysis/examples

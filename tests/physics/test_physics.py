@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold for every trace: more memory, faster links and cheaper work never cost time; links keep their
-rates; parts add up. README.md says why there are tolerances."""
+"""Properties of every trace: more memory, faster links and cheaper work never cost time; links keep their rates; parts
+add up. README.md explains the tolerances."""
 
 import json
 import os
@@ -23,7 +23,7 @@ GENERATED = {
     "generated_zipf": ("zipf", "--bytes", "64MiB", "--kernels", "16", "--write-percent", "30"),
 }
 
-# How much longer a run may be that has more of something, in percent: batches fall otherwise.
+# By how many percent a run with more of a resource may be longer, because batches change.
 TOLERANCE = {"memory": 2, "links": 2, "driver": 4}
 # Traces that exceed it: {(what, trace): (percent, why)}.
 KNOWN = {}
@@ -181,7 +181,8 @@ class Physics(unittest.TestCase):
             self.assertLessEqual(point["faulting_pages"], point["unmerged_faults"], name)
             self.assertLessEqual(point["gmmu_l1_hits_4k"] + point["gmmu_l1_hits_64k"], point["gmmu_lookups"], name)
             self.assertGreaterEqual(point["kernel_ns"], point["kernel_compute_ns"] * 0.999, name)
-            # What came and what was made is what left and what is there: no more than the GPU holds.
+            # Bytes that came and bytes that were created equal those that left and those that are there: at most the
+            # GPU's memory.
             came = sum(point[f"htod_{cause}_bytes"] for cause in ("fault", "prefetch", "user", "counter"))
             came += 4096 * point["populated_pages"]
             left = sum(point[f"dtoh_{cause}_bytes"] for cause in ("fault", "prefetch", "user", "evict"))

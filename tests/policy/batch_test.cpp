@@ -143,7 +143,7 @@ class Scripted final : public Batcher {
   void arrange(const FaultBatch& batch, std::vector<BlockIndex>& first) override {
     behaviour.heard.assign(batch.faults.begin(), batch.faults.end());
     if (!behaviour.reverses) return;
-    for (std::uint64_t block = 20; block-- > 0;) {  // what is not there, and twice
+    for (std::uint64_t block = 20; block-- > 0;) {  // includes blocks that are not in the batch, and duplicates
       first.emplace_back(block);
       first.emplace_back(block);
     }

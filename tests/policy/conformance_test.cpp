@@ -55,10 +55,10 @@ std::map<std::string, std::string> verdicts_on(const std::string& name, TimeLimi
 
 TEST(Nonsense, AVictimThatDoesNotExist) {
   auto texts = verdicts_on("nonsense_out_of_range");
-  EXPECT_THAT(texts["tiny GPUs"], AllOf(HasSubstr("select_victim on a GPU of 1 chunks, 1 of them evictable"),
+  EXPECT_THAT(texts["tiny GPUs"], AllOf(HasSubstr("select_victim on a GPU with 1 x 2 MB, 1 of them evictable"),
                                         HasSubstr("chunk 1000000 does not exist")));
   EXPECT_THAT(texts["parameters"], HasSubstr("with the given parameters: select_victim"));
-  EXPECT_THAT(texts["programs"], AllOf(HasSubstr("program 0 on a GPU of 2 chunks"), HasSubstr("1000000")));
+  EXPECT_THAT(texts["programs"], AllOf(HasSubstr("program 0 on a GPU with 2 x 2 MB"), HasSubstr("1000000")));
 }
 TEST(Nonsense, APinnedVictim) {
   EXPECT_THAT(verdicts_on("nonsense_pinned")["tiny GPUs"], HasSubstr("is pinned by the operation in progress"));
@@ -75,6 +75,10 @@ TEST(Nonsense, StateThatOutlivesTheInstance) {
   EXPECT_THAT(texts["determinism"], HasSubstr("was another one when the same history ran again"));
   EXPECT_THAT(texts["programs"], HasSubstr("another result when it ran again"));
 }
+TEST(Nonsense, AnswersThatFollowFromAnAddress) {
+  EXPECT_THAT(verdicts_on("nonsense_by_address")["addresses"],
+              HasSubstr("another result in a process with other addresses"));
+}
 TEST(Nonsense, AnException) { EXPECT_THAT(verdicts_on("nonsense_throws")["tiny GPUs"], HasSubstr("no such thing")); }
 TEST(Nonsense, ACrash) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -85,8 +89,14 @@ TEST(Nonsense, ACrash) {
                     HasSubstr("crashed: signal 11 (Segmentation fault)")));
 }
 TEST(Nonsense, AnEndlessLoop) {
+  // The first check names the function; none of the others waits as long again.
   for (const auto& [check, text] : verdicts_on("nonsense_endless", {.cpu_seconds = 1})) {
-    EXPECT_EQ(text, "does not return: stopped after 1 s of processor time") << check;
+    if (check != "parameters") {
+      EXPECT_EQ(text, "not run: the policy does not return") << check;
+      continue;
+    }
+    EXPECT_THAT(text, AllOf(HasSubstr("evict policy 'nonsense_endless' ("), HasSubstr("): select_victim() for block"),
+                            HasSubstr(" does not return: stopped after 1 s of processor time")));
   }
 }
 TEST(Nonsense, AnExit) {
@@ -112,7 +122,7 @@ TEST(Nonsense, APrefetcherWithAMemory) {
 
 TEST(Nonsense, APrefetcherThatForgetsPartOfItsState) {
   auto texts = verdicts_on("forgets_state");
-  EXPECT_THAT(texts["skipped iterations"], AllOf(HasSubstr("on a GPU of"), HasSubstr("add_state does not tell all")));
+  EXPECT_THAT(texts["skipped iterations"], AllOf(HasSubstr("on a GPU with"), HasSubstr("add_state does not tell all")));
   EXPECT_THAT(texts["state"], AllOf(HasSubstr("end in the same state, but of what comes then prefetch() answers call"),
                                     HasSubstr("add_state does not tell all")));
   EXPECT_EQ(texts["programs"].substr(0, 2), "ok");
@@ -215,7 +225,7 @@ TEST(Command, ChecksAFile) {
   EXPECT_EQ(ran.code, 1);  // it passes over chunks at the end of its list
   EXPECT_THAT(ran.output,
               AllOf(HasSubstr("evict policy 'first_in' (" + plugin("first_in") + ")"), HasSubstr("WRONG  parameters"),
-                    HasSubstr("with skip=3:"), HasSubstr("no victim"), HasSubstr("1 of 6 checks failed")));
+                    HasSubstr("with skip=3:"), HasSubstr("no victim"), HasSubstr("1 of 7 checks failed")));
 }
 TEST(Command, FindsAPluginByItsNameInTheSearchPath) {
   setenv("UVMSIM_PLUGIN_PATH", ("/nowhere:" UVMSIM_TEST_PLUGINS), 1);

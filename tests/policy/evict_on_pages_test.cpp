@@ -264,7 +264,7 @@ class TreeOfPages {
     cache_.access(page);
     known_.insert(page);
   }
-  // Which of pages [first, first + count) a new page pushes out.
+  // Returns which of pages [first, first + count) a new page evicts.
   Pages victims_of(std::uint64_t page, std::uint64_t first, std::uint64_t count) {
     Pages before;
     for (std::uint64_t p = first; p < first + count; ++p) {

@@ -29,7 +29,7 @@ struct BlockUnderTest {
   bool preferred = false;
   bool to_host = false;
 
-  // What the policy adds to the batch, as it answers.
+  // Returns the pages that the policy adds to the batch.
   PageMask added(const PageMask& faulted) const {
     return policy.prefetch({.block = BlockIndex(7),
                             .first_page = first_page,

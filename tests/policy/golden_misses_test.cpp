@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Evict, LibCacheSim,
                                            SameAs{"slru", "slru"}, SameAs{"lirs", "lirs"}),
                          [](const auto& info) { return std::string(info.param.libcachesim); });
 
-// Where our number is another one, in the order of the file's capacities (20, 50, 100, 150).
+// Numbers that differ from the file's, in the order of its capacities (20, 50, 100, 150).
 struct Other {
   const char* evictor;
   const char* stream;

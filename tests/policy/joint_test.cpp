@@ -83,6 +83,7 @@ TEST(Joint, OneObjectFillsAllSlots) {
   program.kernel("k", 1000, {id});
   program.sync();
   const RunOptions options = joint_options("everywhere", 2, {}, registry);
+  Everywhere::made = 0;
   program.run(options);
   EXPECT_EQ(Everywhere::made, 1);
   EXPECT_GT(Everywhere::asked.prefetch, 0);

@@ -60,7 +60,8 @@ def includes(source, path):
 
 
 def check_plugin(source, uvmsim, path, number, text, headers):
-    """What check-policy says of the policy in `path` with this text, and these headers by name instead of its own."""
+    """Runs check-policy on the policy in `path` with this text, and with these headers, by name, instead of the
+    originals."""
     name = path.stem if not path.stem[0].isdigit() else f"p{path.stem}"
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -71,7 +72,7 @@ def check_plugin(source, uvmsim, path, number, text, headers):
             (folder / header).parent.mkdir(parents=True, exist_ok=True)
             (folder / header).write_text(changed)
         plugin = file.with_suffix(".so")
-        # What the program has of the same name does not take the place of the plug-in's own.
+        # Symbols of the program must not replace the plug-in's own.
         build = ["g++", "-std=c++20", "-O0", "-shared", "-fPIC", "-w", "-DFMT_SHARED", "-Wl,-Bsymbolic",
                  f"-I{folder}", f"-I{source}", str(file), "-o", str(plugin)]  # fmt: skip
         built = subprocess.run(build, capture_output=True, text=True)

@@ -100,7 +100,7 @@ class TimedMachine final : public PlanQueries {
   TimedMachine(Planner& planner, const Kernels& kernels, std::uint32_t chunks, int fetch)
       : planner_(planner), kernels_(kernels), chunks_(chunks), fetch_(fetch) {}
 
-  // Until the last kernel is over.
+  // Runs until the last kernel has ended.
   int run() {
     for (std::size_t k = 0; k < kernels_.size(); ++k) planner_.on_launched({.number = k, .name = ""});
     planner_.on_begin({.number = 0, .name = ""});

@@ -108,7 +108,7 @@ TEST(Min, ClosedForms) {
   }
 }
 
-// As many as on a bare stream of pages that may be used without being loaded: published, closed forms, another
+// Compares with a bare stream of pages that may be used without being loaded: published numbers, closed forms, another
 // implementation.
 TEST(MinBypass, LoadsWhatMinWithBypassLoads) {
   EXPECT_EQ(misses_of("min_bypass", {7, 0, 1, 2, 0, 3, 0, 4, 2, 3, 0, 3, 2, 1, 2, 0, 1, 7, 0, 1}, 3), 8u);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -119,7 +120,7 @@ TEST(EveryEvictor, IsTheSameWhereAllFits) {
       options.evict.name = name;
       const RunResult result = program.run(options);
       EXPECT_EQ(result.counters.evictions, 0u) << name;
-      // Where memory is taken in pieces of 64 KB, its translations and its first touch differ.
+      // With memory in pieces of 64 KB, translations and first touches differ.
       if (entry.info.granularity != Granularity::kBigPage && name != "free_page_buffer") {
         EXPECT_EQ(numbers_of(result), expected) << name << ", seed " << seed;
       }
@@ -144,8 +145,9 @@ TEST(Tree, DegeneratesToNoneAndToSequential) {
 
 // V9: twice the bandwidth and half of every other cost, kernels' times too: half the time. Here the other way round,
 // which leaves whole numbers whole. Not exactly: what a kernel's steps take is rounded, and that may move a fault into
-// the next batch.
+// the next batch, or a prefetch call behind other work of its stream: in one of the four programs, not in more.
 TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
+  unsigned moved = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
     const uvmsim::Program program = some_program(400 + seed, seed % 2 == 0);
@@ -174,15 +176,18 @@ TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
     slow.batch = twice_as_slow(fast.batch);
     slow.plan = twice_as_slow(fast.plan);
     const RunResult quick = program.run(fast), late = slow_program.run(slow);
-    // What a victim costs the evictor to find is the policy's own, and the same in both; copies may hide some of it.
+    // The cost of finding a victim is the policy's own, and the same in both; copies may hide some of it.
     const PolicyInfo& evictor = built_ins()->find(Slot::kEvict, fast.evict.name).info;
     const auto finding =
         static_cast<double>(evictor.decision_cost.value) * static_cast<double>(quick.counters.evictions);
-    // Where a rounded nanosecond moves one batch, all later random draws are for other blocks.
-    const double share = GetParam() == "prefetch_random" ? 0.02 : 0.002;
-    EXPECT_NEAR(static_cast<double>(late.total.value), 2 * static_cast<double>(quick.total.value) - finding / 2,
-                share * static_cast<double>(quick.total.value) + finding / 2);
+    // If a rounded nanosecond moves one batch, all later random draws are for other blocks.
+    const bool draws = GetParam() == "prefetch_random";
+    const auto quick_ns = static_cast<double>(quick.total.value);
+    const double miss = std::abs(static_cast<double>(late.total.value) - (2 * quick_ns - finding / 2)) - finding / 2;
+    EXPECT_LE(miss, (draws ? 0.02 : 0.01) * quick_ns);
+    if (!draws && miss > 0.002 * quick_ns) ++moved;
   }
+  EXPECT_LE(moved, 1u);
 }
 
 // V11: without prefetching, memory for all brings what is touched and nothing else; with it, never less. What comes is
@@ -280,7 +285,7 @@ TEST(EvictionAheadOfNeed, CostsAStreamNothingWhileTheLinkIsBusyBothWays) {
     program.sync();
     RunOptions options = options_with(chunks);
     options.plan = {planner, {}};
-    options.system.costs.evict_page_ns = options.system.costs.unmap_gpu_ns = 0;  // what is asked is about the link
+    options.system.costs.evict_page_ns = options.system.costs.unmap_gpu_ns = 0;  // only the link is tested
     Watched watched;
     EXPECT_EQ(program.run(options, &watched).counters.evictions == 0, chunks > kBlocks) << planner;
     const Nanoseconds duration = watched.kernel("k191").end - watched.kernel("k63").end;  // memory is full from 40 on

@@ -11,7 +11,7 @@
 namespace uvmsim::policy {
 namespace {
 
-// Which links carried a program's memory, and how long it took on two GPUs that NVLink joins.
+// The links that carried a program's memory, and its time on two GPUs that NVLink joins.
 struct Ran {
   std::uint64_t own = 0, peers = 0, across = 0;
   Nanoseconds total{};

@@ -143,7 +143,7 @@ TEST(Route, RepeatedIterationsAreTheSame) {
     RunOptions options = in_a_row(entry->info.name, 4);
     options.iterations = 40;
     const RunResult left_out = program.run(options);
-    Watched everything;  // who wants events gets all of them
+    Watched everything;  // a watcher of events gets all of them
     const RunResult replayed = program.run(options, &everything);
     EXPECT_EQ(left_out.total, replayed.total);
     EXPECT_EQ(left_out.counters.evictions, replayed.counters.evictions);

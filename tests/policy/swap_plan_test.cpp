@@ -181,7 +181,7 @@ class TimedSwaps final : public PlanQueries {
     }
   }
 
-  // How long kernels waited for what had been swapped out.
+  // Returns how long kernels waited for swapped-out memory.
   Nanoseconds stalls() {
     Nanoseconds stalled{};
     for (std::uint64_t k = 0; k < future_.kernels.size(); ++k) {
@@ -299,7 +299,7 @@ TEST(G10, MakesNobodyWait) {
   EXPECT_LT(stalls * 1000, time);
 }
 
-// What a planner does while the program runs with memory for everything: blocks that leave and come, by kernel.
+// Returns a planner's moves while the program runs with enough memory: blocks that leave and come, by kernel.
 std::vector<std::vector<std::int64_t>> moves(const char* name, const GivenParameters& given,
                                              const KernelFuture& future) {
   const auto planner = built_ins()->create<Planner>(name, given, 1, future.chunks, &future);

@@ -25,7 +25,7 @@ PageMask pages_of(const Units& units) {
   return mask;
 }
 
-// What each fault (its first page of the unit) brings, in units; partly there does not happen.
+// Returns the units that each fault (its first page of the unit) fetches; partial units do not occur.
 std::vector<Units> transfers(std::string_view cascade, const Units& faults, const Units& resident = {}) {
   const auto tree = prefetcher("tree", {{"cascade", std::string(cascade)}});
   BlockUnderTest block{*tree};

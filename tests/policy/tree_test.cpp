@@ -97,7 +97,7 @@ TEST_F(TreeTest, InAThrashingUnitTheTreeReachesDownToSinglePages) {
   BlockUnderTest block = full_block();
   block.thrashing = mask_of({0});
   block.resident = mask_of({8, 9, 10});
-  // Of pages 8 to 15 five are present, which is dense; of the 16 pages of the unit that is too few.
+  // Five of pages 8 to 15 are present, which is dense; five of the 16 pages of the unit are too few.
   expect_steps(block, {{mask_of({11, 12}), mask_of({11, 12, 13, 14, 15})}});
 }
 

@@ -78,7 +78,8 @@ TEST(Program, ManagedRowsPayPerLookupAndPerUpdate) {
   EXPECT_EQ(result.rows.device_bytes, 0u);
 }
 
-// What enters the cache comes over the link once, what leaves it goes back once; rows without a way are used in place.
+// A row that enters the cache crosses the link once, and a row that leaves it once; rows without a way are used in
+// place.
 TEST(Program, CachesMoveWhatTheyMiss) {
   const Workload workload = small_workload();
   const ProgramOptions options = options_for(workload);
@@ -109,7 +110,7 @@ TEST(Program, TheSsdServesWhatNoCacheHas) {
   EXPECT_EQ(without.ssd_written_rows, without.evicted + without.conflicts);
 }
 
-// As many ways as rows: what still misses are rows of sets with more than 32 of them.
+// With as many ways as rows, only rows of sets with more than 32 rows miss.
 TEST(Program, ACacheOfAllRowsHitsButForCrowdedSets) {
   Workload workload = small_workload();
   workload.rows = {2000};

@@ -15,8 +15,8 @@ namespace {
 
 using Pages = std::set<std::uint64_t>;
 
-// Of one unit of memory, per table and batch: how many different ones are touched, and which part of them the same
-// table's batch before touched too.
+// Per table and batch, for one unit of memory: the number of distinct units touched, and the part of them that the
+// table's previous batch also touched.
 struct PageStatistics {
   double touched = 0, reused = 0;
 };

@@ -136,7 +136,7 @@ TEST(ShardMap, SharesUniformLookupsEquallyByRows) {
     map.split(lookups, parts);
     for (unsigned gpu = 0; gpu < gpus; ++gpu) {
       EXPECT_EQ(map.shares()[gpu].rows, 96000 / gpus);
-      // Of 32768, within five standard deviations.
+      // The expected share of 32768, within five standard deviations.
       const double expected = 32768.0 / gpus;
       EXPECT_NEAR(static_cast<double>(parts[gpu].size()), expected, 5 * std::sqrt(expected)) << gpus;
     }

@@ -25,7 +25,7 @@ constexpr const char* kGood = R"({
 
 class WorkloadFile : public ::testing::Test {
  protected:
-  // What reading says of the good file with `from` replaced by `to`; empty when it is read.
+  // Returns the error of reading the good file with `from` replaced by `to`; empty if it is read.
   std::string problem(const std::string& from, const std::string& to) {
     std::string text = kGood;
     const std::size_t at = text.find(from);

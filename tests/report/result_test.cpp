@@ -44,7 +44,7 @@ RunRecord example() {
   iteration.ideal = Nanoseconds(600);
   iteration.counters.fault_batches = 3;
   record.result.iterations.push_back(iteration);
-  record.unlimited = UnlimitedRun{Nanoseconds(2500000000), Nanoseconds(640), 0};
+  record.unlimited = UnlimitedRun{Nanoseconds(2500000000), Nanoseconds(640), true, 8u << 20, false};
   return record;
 }
 
@@ -52,7 +52,7 @@ TEST(ResultJson, HoldsTheRun) {
   const std::string text = result_json(example());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   const auto json = nlohmann::json::parse(text);
-  EXPECT_EQ(json["schema"], "uvmsim.result/2");
+  EXPECT_EQ(json["schema"], "uvmsim.result/3");
   EXPECT_EQ(json["trace"]["sha256"], std::string(64, 'a'));
   EXPECT_EQ(json["trace"]["records"], 42);
   EXPECT_EQ(json["limit"]["by"], "osf");
@@ -61,13 +61,16 @@ TEST(ResultJson, HoldsTheRun) {
   EXPECT_EQ(json["policies"]["prefetch"]["parameters"]["threshold"], "51");
   EXPECT_EQ(json["policies"]["evict"]["information_class"], "D0");
   EXPECT_EQ(json["total_ns"], 3000000000);
-  EXPECT_EQ(json["slowdown_thousandths"], 1500);
-  EXPECT_EQ(json["unlimited"]["slowdown_thousandths"], 1250);
+  EXPECT_EQ(json["slowdown_thousandths"], 1250) << "of the settled iteration, against the run with room for all";
+  EXPECT_EQ(json["slowdown_ideal_thousandths"], 1333) << "of the same, against everything resident";
+  EXPECT_EQ(json["unlimited"]["capacity_bytes"], 8u << 20);
+  EXPECT_EQ(json["unlimited"]["hypothetical"], false);
   EXPECT_EQ(json["counters"]["fault_batches"], 7);
   EXPECT_EQ(json["counters"]["gmmu_lookups"], 9);
   EXPECT_EQ(json["iterations"].size(), 2u);
-  EXPECT_EQ(json["iterations"][0]["settled"], false);
-  EXPECT_EQ(json["iterations"][1]["settled"], true);
+  EXPECT_EQ(json["iterations"][0]["quoted"], false);
+  EXPECT_EQ(json["iterations"][1]["quoted"], true);
+  EXPECT_EQ(json["iterations"][1]["settled"], false) << "two iterations show nothing";
   EXPECT_EQ(json["iterations"][0]["ideal_ns"], 700);
   EXPECT_EQ(json["settled"]["first_index"], 1);
   EXPECT_EQ(json["settled"]["count"], 1);
@@ -111,8 +114,11 @@ TEST(ResultJson, SaysWhetherAndWhenTheRunHasSettled) {
   EXPECT_EQ(not_yet["settled"]["is_settled"], false);
   EXPECT_TRUE(not_yet["settled"]["learning_iterations"].is_null());
   EXPECT_TRUE(not_yet["settled"]["period"].is_null());
-  EXPECT_EQ(not_yet["settled"]["count"], 6) << "the mean of all passes";
-  EXPECT_EQ(not_yet["settled"]["duration_ns"], 2500);
+  EXPECT_EQ(not_yet["settled"]["count"], 3) << "the mean of the later half of the passes";
+  EXPECT_EQ(not_yet["settled"]["first_index"], 4);
+  EXPECT_EQ(not_yet["settled"]["duration_ns"], 1000);
+  EXPECT_EQ(not_yet["iterations"][4]["quoted"], true);
+  EXPECT_EQ(not_yet["iterations"][4]["settled"], false);
   EXPECT_EQ(not_yet["until_settled"], true);
   record.result.recurring = {4, 1};
   EXPECT_EQ(nlohmann::json::parse(result_json(record))["settled"]["exact"], true);
@@ -152,6 +158,7 @@ TEST(ResultJson, LimitSaysHowTheCapacityWasChosen) {
   record.options.limited = false;
   record.unlimited.reset();
   json = nlohmann::json::parse(result_json(record));
+  EXPECT_TRUE(json["slowdown_thousandths"].is_null());
   EXPECT_EQ(json["limit"]["by"], "none");
   EXPECT_TRUE(json["unlimited"].is_null());
 }
@@ -161,7 +168,8 @@ TEST(ResultJson, NoIterationsNoSettledOne) {
   record.result.iterations.clear();
   const auto json = nlohmann::json::parse(result_json(record));
   EXPECT_TRUE(json["settled"].is_null());
-  EXPECT_EQ(json["unlimited"]["slowdown_thousandths"], 1200);  // of the whole run
+  EXPECT_EQ(json["slowdown_thousandths"], 1200) << "of the whole run";
+  EXPECT_EQ(json["slowdown_ideal_thousandths"], 1500);
 }
 
 TEST(ResultJson, BrokenTextInTheTraceStaysJson) {

@@ -38,7 +38,7 @@ def nanoseconds(microseconds):
 
 
 class Tracks:
-    """What the importer makes of the events: slices by track name, counters by process and name."""
+    """The importer's view of the events: slices by track name, counters by process and name."""
 
     def __init__(self, events):
         processes = {one["pid"]: one["args"]["name"] for one in events if one["name"] == "process_name"}
@@ -130,7 +130,7 @@ class TimelineFile(unittest.TestCase):
             ):
                 while open_until and open_until[-1] <= begin:
                     open_until.pop()
-                # What overlaps without lying inside is dropped by the importer.
+                # The importer drops slices that overlap without being nested.
                 self.assertTrue(not open_until or end <= open_until[-1], track)
                 open_until.append(end)
                 self.assertGreaterEqual(begin, 0)

@@ -42,7 +42,7 @@ ALL = [
     Command("check --junit", ["check", "b.json", "--junit", "o.xml"], ["o.xml"], reports=True),
     Command("compare", ["compare", "r.jsonl", "r.jsonl", "--json", "o.json"], ["o.json"]),
     Command("report", ["report", "r.jsonl", "-o", "o.html"], ["o.html"]),
-    Command("validate", ["validate", EXPERIMENTS, *SYSTEM, "--only", "seq_s3_r_host", "--json", "o.json",
+    Command("validate", ["validate", EXPERIMENTS, *SYSTEM, "--only", "seq_s512_r_host", "--json", "o.json",
                          "--markdown", "o.md"], ["o.json", "o.md"], before=MARKDOWN),
     Command("trace generate", ["trace", "generate", "zipf", "--bytes", "2MiB", "-o", "o.uvmt"], ["o.uvmt"]),
     Command("trace pack", ["trace", "pack", "a.jsonl", "-o", "o.uvmt"], ["o.uvmt"]),

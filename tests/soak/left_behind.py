@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command leaves behind when a call of its fails: the promises of README.md, checked at chosen calls.
+"""Checks the files that a command leaves behind when one of its system calls fails (the promises of README.md), at
+chosen calls.
 
-A fault is one of fault.cpp: the disk is full from the N-th change of a file on, the process is killed at it, or the N-th
-allocation fails.
+A fault is one of fault.cpp: the disk is full from the N-th change of a file on, the process is killed at it, or the
+N-th allocation fails.
 """
 
 import os

@@ -43,6 +43,7 @@ TEST_F(PlanTest, ComesBackWhole) {
   EXPECT_EQ(ids(read), ids(written));
   EXPECT_EQ(read.spec, written.spec);
   EXPECT_EQ(read.model_version, written.model_version);
+  EXPECT_EQ(read.policies_version, written.policies_version);
   for (std::size_t i = 0; i < read.points.size(); ++i) {
     EXPECT_EQ(to_json(read.points[i].point), to_json(written.points[i].point));
     EXPECT_EQ(read.points[i].asked, written.points[i].asked);
@@ -127,6 +128,13 @@ TEST_F(PlanTest, AnotherModelsPlanIsRefused) {
   other.model_version = std::string(64, '0');
   EXPECT_THAT(message_of([&] { check_versions(other, dir()); }),
               ::testing::AllOf(StartsWith(dir()), HasSubstr("000000000000"), HasSubstr("plan the sweep again")));
+}
+
+TEST_F(PlanTest, APlanOfOtherPoliciesIsRefused) {
+  Plan other = plan(R"("osf": 1)");
+  other.policies_version = std::string(64, '0');
+  EXPECT_THAT(message_of([&] { check_versions(other, dir()); }),
+              ::testing::AllOf(StartsWith(dir()), HasSubstr("built-in policy"), HasSubstr("plan the sweep again")));
 }
 
 TEST_F(PlanTest, AnotherPlanRemovesWhatWasCollectedForTheFirst) {

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::string kId(64, 'a'), kOther(64, 'b');
-const std::string kResult = R"({"schema":"uvmsim.result/2","total_ns":7})";
+const std::string kResult = R"({"schema":"uvmsim.result/3","total_ns":7})";
 
 class PointFilesTest : public ::testing::Test {
  protected:

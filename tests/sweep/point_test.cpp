@@ -108,6 +108,8 @@ TEST_F(PointId, IsTheHashOfTheDeterminants) {
   EXPECT_EQ(determinants.dump(), resolved.determinants) << "canonical";
   EXPECT_EQ(determinants["trace"]["sha256"], sha256(two_iterations(8)));
   EXPECT_EQ(determinants["model_version"], model_version());
+  EXPECT_EQ(determinants["policy_versions"].size(), policy::Slots::kCount) << "also of slots that nobody chose for";
+  EXPECT_EQ(determinants["policy_versions"]["evict"], policy_version(policy::Slot::kEvict, "lrm"));
   EXPECT_EQ(determinants["policies"]["prefetch"]["parameters"]["threshold"], "51") << "defaults are resolved";
   EXPECT_THAT(resolved.determinants, Not(HasSubstr(folder.path()))) << "no folder is part of it";
 }

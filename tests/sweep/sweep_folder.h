@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of sweeps share: a folder with small traces and a system, and points over them.
+// The common part of the tests of sweeps: a folder with small traces and a system, and points over them.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of the rest of a sweep follows from what its points took.
+// The estimate for the rest of a sweep follows from the times of its points.
 #include "sim/sweep/time_left.h"
 
 #include "sim/sweep/schedule.h"

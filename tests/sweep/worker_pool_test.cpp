@@ -29,7 +29,7 @@ Event next(WorkerPool& pool) {
   }
 }
 
-// What `new` does where it finds none; sanitizers end the process where it is asked for too much.
+// Does what `new` does when memory runs out; sanitizers end the process at a request that is too large.
 void run_out_of_memory() { std::get_new_handler()(); }
 
 TEST(WorkerPool, EveryRequestIsAnsweredByAnotherProcess) {
@@ -53,6 +53,31 @@ TEST(WorkerPool, AWorkerRemembers) {
     pool.send(0, "again");
     EXPECT_EQ(next(pool).text, expected);
   }
+}
+
+// The worker is idle, so its end answers no request.
+TEST(WorkerPool, AnIdleWorkerThatDiesIsReplacedWithoutAWord) {
+  WorkerPool pool(2, [](const std::string&) { return std::to_string(::getpid()); });
+  pool.send(0, "who are you");
+  const pid_t first = std::stoi(next(pool).text);
+  ::kill(first, SIGKILL);
+  pool.send(1, "who are you");
+  EXPECT_EQ(next(pool).worker, 1u);
+  while (::kill(first, 0) == 0) EXPECT_FALSE(pool.wait(std::chrono::milliseconds(10)));  // until it is buried
+  pool.send(0, "who are you");
+  const Event event = next(pool);
+  EXPECT_FALSE(event.died);
+  EXPECT_NE(event.text, std::to_string(first));
+}
+
+// `timeout` and the end of a session send it to the whole group; the parent says what happens.
+TEST(WorkerPool, AWorkerLeavesTerminationToItsParent) {
+  WorkerPool pool(1, [](const std::string&) -> std::string {
+    ::raise(SIGTERM);
+    return "still here";
+  });
+  pool.send(0, "end");
+  EXPECT_EQ(next(pool).text, "still here");
 }
 
 TEST(WorkerPool, AWorkerThatDiesIsReplaced) {

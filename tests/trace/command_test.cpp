@@ -108,7 +108,7 @@ TEST_F(TraceCommand, Partial) {
     EXPECT_EQ(run(std::string(verb) + " cut.uvmt --partial"), 0) << error_;
     EXPECT_THAT(error_, HasSubstr("uvmsim: warning: cut.uvmt: after "));
   }
-  EXPECT_EQ(run("validate x.uvmt --partial"), 2);  // what was packed ends within an iteration
+  EXPECT_EQ(run("validate x.uvmt --partial"), 2);  // the trace ends within an iteration
   EXPECT_THAT(error_, HasSubstr("iteration 0 has no end"));
 }
 

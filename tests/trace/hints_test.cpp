@@ -17,7 +17,7 @@ std::vector<Record> hinted(const std::vector<Record>& records, std::string_view 
     record = records[next++];
     return true;
   };
-  HintedProgram program(source, Header{}, parse_hints(rules, "rules"));
+  HintedProgram program(source, Header{}, parse_hints(rules, "rules"), 1000);
   std::vector<Record> out;
   Record record;
   while (program.next(record)) out.push_back(record);
@@ -93,16 +93,96 @@ TEST(Hints, ObjectsByNumberAndOnlyManagedOnes) {
   EXPECT_EQ(std::get<Advise>(out[1]).object, 7u);
 }
 
+TEST(Hints, DeviceMemoryIsTakenWhereAnIterationBegins) {
+  const std::vector<Record> out =
+      hinted({Range{RangeKind::kIterationBegin, "", 0}, kernel("a", 1), Range{RangeKind::kIterationEnd, "", 0},
+              Range{RangeKind::kIterationBegin, "", 1}},
+             "iteration 0 device_memory 4096\niteration 0 device_memory 5\n");
+  ASSERT_EQ(out.size(), 6u);
+  for (std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    const auto& taken = std::get<ObjectAlloc>(out[i]);
+    EXPECT_EQ(taken.id, 999 + i) << "numbers that the program does not use";
+    EXPECT_EQ(taken.kind, ObjectKind::kDevice);
+    EXPECT_EQ(taken.bytes, i == 1 ? 4096u : 5u);
+  }
+}
+
+TEST(Hints, AllocationsBecomeOtherMemory) {
+  std::size_t next = 0;
+  const std::vector<Record> records = {ObjectAlloc{1, ObjectKind::kManaged, 8192, 0, 0},
+                                       ObjectAlloc{12, ObjectKind::kDevice, 8192, 0, 0},
+                                       ObjectAlloc{3, ObjectKind::kSystem, 8192, 0, 0}};
+  HintedProgram program(
+      [&](Record& record) {
+        if (next == records.size()) return false;
+        record = records[next++];
+        return true;
+      },
+      Header{}, parse_hints("object_alloc 1* as_system\nobject_alloc 3 as_pinned\nobject_alloc * prefetch\n", "rules"),
+      1000);
+  std::vector<Record> out;
+  Record record;
+  while (program.next(record)) out.push_back(record);
+  ASSERT_EQ(out.size(), 3u);  // what is managed no more is not prefetched
+  EXPECT_EQ(std::get<ObjectAlloc>(out[0]).kind, ObjectKind::kSystem);
+  EXPECT_EQ(std::get<ObjectAlloc>(out[1]).kind, ObjectKind::kSystem);
+  EXPECT_EQ(std::get<ObjectAlloc>(out[2]).kind, ObjectKind::kPinned);
+  EXPECT_EQ(program.hints(), 3u);
+}
+
+TEST(Hints, AdviceOfPartsAndByNumber) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  const auto out =
+      hinted({ObjectAlloc{7, ObjectKind::kManaged, 10 * kMiB, 0, 0}, TensorAlloc{8, 8 * kMiB, 0, 7, 0, "w"},
+              TensorAlloc{9, 8 * kMiB, 0, 7, 0, "w"}},
+             "object_alloc 7 prefer_host 50-100%\ntensor_alloc @8 accessed_by\ntensor_alloc @9 prefer_gpu 0-30%");
+  ASSERT_EQ(out.size(), 6u);
+  const auto& half = std::get<Advise>(out[1]);
+  EXPECT_EQ(half.advice, Advice::kSetPreferredLocation);
+  EXPECT_EQ(half.device, -1);
+  EXPECT_EQ(half.offset, 4 * kMiB);  // rounded down to 2 MiB
+  EXPECT_EQ(half.bytes, 6 * kMiB);
+  const auto& by = std::get<Advise>(out[3]);
+  EXPECT_EQ(by.object, 8u);
+  EXPECT_EQ(by.advice, Advice::kSetAccessedBy);
+  EXPECT_EQ(by.bytes, 8 * kMiB);
+  const auto& gpu = std::get<Advise>(out[5]);
+  EXPECT_EQ(gpu.object, 9u);
+  EXPECT_EQ(gpu.device, 0);
+  EXPECT_EQ(gpu.bytes, 2 * kMiB);
+}
+
+TEST(Hints, RulesAreWrittenAsTheyAreRead) {
+  for (const char* line :
+       {"tensor_alloc @8 accessed_by", "object_alloc 3 prefer_host 0-50%", "kernel *gemm* prefetch 8",
+        "tensor_free * dont_need", "object_alloc * as_system", "iteration 0 device_memory 4096"}) {
+    EXPECT_EQ(hint_text(parse_hints(line, "rules").front()), line);
+  }
+}
+
 TEST(Hints, MistakesAreNamed) {
+  for (const char* part : {"50", "50-20%", "0-101%", "-%", "a-b%", "0-0%"}) {
+    EXPECT_THAT(problem_of(std::string("object_alloc 3 prefer_host ") + part),
+                HasSubstr("is no part; allowed: FIRST-END%"));
+  }
   EXPECT_EQ(problem_of("tensor_alloc *"),
             "rules: line 1: 2 words; allowed: WHEN NAME DO, and a number after "
-            "`prefetch` of a kernel");
+            "`prefetch` of a kernel and `device_memory`, or a part");
   EXPECT_EQ(problem_of("\nalloc * pin"),
             "rules: line 2: unknown word 'alloc' (did you mean 'tensor_alloc'?); allowed: tensor_alloc, tensor_free, "
-            "object_alloc, kernel");
+            "object_alloc, kernel, iteration");
   EXPECT_THAT(problem_of("kernel * pin"), HasSubstr("'pin' after kernel; allowed: prefetch"));
   EXPECT_THAT(problem_of("kernel * prefetch 5000"), HasSubstr("0 to 4096 kernels ahead"));
   EXPECT_THAT(problem_of("tensor_free * dont_need 3"), HasSubstr("'3' is not allowed"));
+  EXPECT_THAT(problem_of("iteration 0 pin"), HasSubstr("'pin' after iteration; allowed: `device_memory BYTES`"));
+  EXPECT_THAT(problem_of("kernel * device_memory 5"), HasSubstr("'device_memory' after kernel; allowed: prefetch"));
+  EXPECT_THAT(problem_of("tensor_free * device_memory 5"), HasSubstr("'device_memory' after tensor_free; allowed"));
+  EXPECT_THAT(problem_of("iteration 0 device_memory"),
+              HasSubstr("'no' bytes of device_memory; allowed: a number from 1"));
+  EXPECT_THAT(problem_of("iteration 0 device_memory 0"), HasSubstr("'0' bytes of device_memory"));
+  EXPECT_THAT(problem_of("iteration 0 device_memory 1MiB"), HasSubstr("'1MiB' bytes of device_memory"));
+  EXPECT_EQ(problem_of("tensor_alloc * as_system"),
+            "rules: line 1: 'as_system' after tensor_alloc; allowed: after object_alloc");
   EXPECT_EQ(problem_of("# nothing\n"), "rules: no rule; allowed: lines of WHEN NAME DO");
 }
 

@@ -78,7 +78,7 @@ TEST_F(ImportAccelprof, UvmAdvisorNamesWholeObjectsAndTensors) {
                           "Op - aten::relu, op_id: 2, pending_ops: 1, pending_kernels: 1, pending_mem_alloc: 0, "
                           "pending_ten_alloc: 0\n"
                           "   Kernel: other, kernel_id: 9\n"
-                          "       MemAlloc (1): 3:(2097152, 1024), \n"  // where the first one was
+                          "       MemAlloc (1): 3:(2097152, 1024), \n"  // at the address of the first one
                           "       TenAlloc (0): \n");
   const std::vector<Record> records = import();
   EXPECT_EQ(summary.tool, "uvm_advisor");

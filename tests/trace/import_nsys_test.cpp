@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <array>
 #include <fstream>
 
 #include "sim/common/error.h"
+#include "sim/import/nsys_faults.h"
 #include "sim/trace/validate.h"
 #include "tests/policy/message_of.h"
 #include "tests/report/scratch_folder.h"
@@ -65,9 +67,11 @@ class ImportNsys : public ::testing::Test {
         "globalPid INT, bytes INT, copyKind INT, migrationCause INT, virtualAddress INT);");
   }
   void copy(int start, int end, std::uint64_t bytes, int kind, int cause, std::uint64_t address, int correlation = -1) {
-    sql("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (" + std::to_string(start) + "," + std::to_string(end) +
-        ",0,3," + std::to_string(correlation) + "," + kPid + "," + std::to_string(bytes) + "," + std::to_string(kind) +
-        "," + std::to_string(cause) + "," + std::to_string(address) + ");");
+    sql("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, correlationId, globalPid, bytes, "
+        "copyKind, migrationCause, virtualAddress) VALUES (" +
+        std::to_string(start) + "," + std::to_string(end) + ",0,3," + std::to_string(correlation) + "," + kPid + "," +
+        std::to_string(bytes) + "," + std::to_string(kind) + "," + std::to_string(cause) + "," +
+        std::to_string(address) + ");");
   }
   void gpu_fault_table() {
     sql("CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (start INT, end INT, globalPid INT, deviceId INT, address INT,"
@@ -144,7 +148,7 @@ TEST_F(ImportNsys, AKernelWithFaultsHasThePagesThatMoved) {
   gpu_fault(2000, 22000, kBase + 8192, 1);
   copy(10000, 11000, 4096, 11, 2, kBase + 8192);
   copy(11000, 12000, 8192, 11, 2, kBase + 40960);
-  copy(12000, 13000, 61440, 11, 3, kBase + 49152);  // the driver's own idea: not touched
+  copy(12000, 13000, 61440, 11, 3, kBase + 49152);  // the driver's own idea
   gpu_fault(30000, 40000, kBase + (2 << 20), 2);    // nothing to move
   memory(60000, kBase, 4 << 20, 4, 1);
   const std::vector<Record> records = import();
@@ -161,8 +165,14 @@ TEST_F(ImportNsys, AKernelWithFaultsHasThePagesThatMoved) {
   EXPECT_EQ(kernel.coverage, Coverage::kDeclared);
   ASSERT_EQ(kernel.accesses.size(), 1u);
   expect_extents(kernel.accesses[0].extents, {{2 * kPageQuanta, kPageQuanta, AccessMode::kRead},
-                                              {10 * kPageQuanta, 2 * kPageQuanta, AccessMode::kRead},
+                                              {10 * kPageQuanta, 17 * kPageQuanta, AccessMode::kRead},
                                               {512 * kPageQuanta, kPageQuanta, AccessMode::kWrite}});
+  NsysImportOptions faulted;
+  faulted.accesses = NsysAccesses::kFaulted;
+  expect_extents(all<Kernel>(import(faulted))[0].accesses[0].extents,
+                 {{2 * kPageQuanta, kPageQuanta, AccessMode::kRead},
+                  {10 * kPageQuanta, 2 * kPageQuanta, AccessMode::kRead},
+                  {512 * kPageQuanta, kPageQuanta, AccessMode::kWrite}});
   const std::vector<UvmCounter> counters = all<UvmCounter>(records);
   ASSERT_EQ(counters.size(), 5u);
   EXPECT_EQ(counters[0].kind, "gpu_fault");
@@ -255,7 +265,7 @@ TEST_F(ImportNsys, CallsGiveTheOrderTheGapsAndTheSynchronisations) {
   EXPECT_EQ(kinds(records),
             (std::vector<std::size_t>{Record(ObjectAlloc{}).index(), Record(Kernel{}).index(), Record(Kernel{}).index(),
                                       Record(Memcpy{}).index(), Record(Sync{}).index(), Record(Sync{}).index(),
-                                      Record(HostAccess{}).index(), Record(UvmCounter{}).index()}));
+                                      Record(UvmCounter{}).index(), Record(HostAccess{}).index()}));
   EXPECT_EQ(all<Kernel>(records)[0].duration_ns, 150);
   EXPECT_EQ(all<Kernel>(records)[0].coverage, Coverage::kNone);
   EXPECT_EQ(all<Kernel>(records)[1].host_gap_ns, 40);
@@ -276,7 +286,10 @@ TEST_F(ImportNsys, WithoutCallsAHostAccessAfterTheKernelsWaitsForThem) {
   cpu_fault(310, kBase + 4096);
   const std::vector<Record> records = import();
   EXPECT_EQ(all<Sync>(records).size(), 1u);
-  EXPECT_EQ(all<HostAccess>(records).size(), 3u);
+  const std::vector<HostAccess> accesses = all<HostAccess>(records);  // before and after the wait
+  ASSERT_EQ(accesses.size(), 2u);
+  expect_extents(accesses[0].extents, {{0, kPageQuanta, AccessMode::kReadWrite}});
+  expect_extents(accesses[1].extents, {{0, 2 * kPageQuanta, AccessMode::kReadWrite}});
 }
 
 TEST_F(ImportNsys, OverlappingKernelsAndStrayEventsAreCounted) {
@@ -307,6 +320,288 @@ TEST_F(ImportNsys, AnAddressUsedAgainWasFreed) {
   EXPECT_EQ(all<ObjectFree>(records).size(), 1u);
   EXPECT_EQ(summary.missing_frees, 1u);
   EXPECT_EQ(all<ObjectAlloc>(records)[0].kind, ObjectKind::kDevice);
+}
+
+// The output of `nsys profile` without further flags: no events of faults.
+TEST_F(ImportNsys, WithoutFaultEventsMigrationsTellWhatWasTouchedAndHowLongItTook) {
+  strings();
+  kernel_table();
+  copy_table();
+  call(100, 110, 11, 2);
+  call(120, 2000000, 12, 3);
+  kernel(1000, 1500000, 11);
+  copy(101000, 103000, 4096, 11, 2, kBase);  // 100 us of computing before
+  copy(103000, 108000, 61440, 11, 3, kBase + 4096);
+  copy(150000, 152000, 65536, 11, 2, kBase + 65536);    // the driver paused for 42 us
+  copy(400000, 410000, 131072, 11, 2, kBase + 131072);  // more computing in between
+  copy(2100000, 2102000, 4096, 12, 2, kBase + 65536);   // the host reads
+  copy(2102000, 2106000, 61440, 12, 3, kBase + 69632);
+  const std::vector<Record> records = import();
+  const std::vector<Kernel> kernels = all<Kernel>(records);
+  ASSERT_EQ(kernels.size(), 1u);
+  expect_extents(kernels[0].accesses.at(0).extents, {{0, 64 * kPageQuanta, AccessMode::kReadWrite}});
+  const std::int64_t first = 152000 + kAfterCopiesNs - (101000 - kBeforeCopiesNs);
+  const std::int64_t second = 410000 + kAfterCopiesNs - (400000 - kBeforeCopiesNs);
+  EXPECT_EQ(kernels[0].duration_ns, 1499000 - first - second);
+  std::vector<HostAccess> read;
+  for (const HostAccess& access : all<HostAccess>(records)) {
+    if (access.extents[0].mode == AccessMode::kReadWrite) read.push_back(access);
+  }
+  ASSERT_EQ(read.size(), 1u);
+  expect_extents(read[0].extents, {{16 * kPageQuanta, 16 * kPageQuanta, AccessMode::kReadWrite}});
+  EXPECT_TRUE(std::holds_alternative<HostAccess>(records.back()));
+  EXPECT_EQ(summary.to_gpu.recorded, 262144u);
+  EXPECT_EQ(summary.to_gpu.accounted, 262144u);
+  EXPECT_EQ(summary.to_host.recorded, 65536u);
+  EXPECT_EQ(summary.to_host.accounted, 65536u);
+  EXPECT_EQ(summary.not_recorded.size(), 3u);  // faults of both sides, allocations
+  const std::vector<std::pair<std::string, std::string>> attributes = NsysImporter(path()).header().attributes;
+  EXPECT_THAT(attributes[1].second, HasSubstr("less the time of migrations"));
+  EXPECT_THAT(attributes[2].second, HasSubstr("--cuda-um-gpu-page-faults=true"));
+}
+
+TEST_F(ImportNsys, NothingIsSubtractedWhereNothingFaulted) {
+  strings();
+  kernel_table();
+  kernel(10, 20);
+  EXPECT_EQ(NsysImporter(path()).header().attributes[1].second, "recorded");
+}
+
+// Nothing moved the memory there: a kernel created it.
+TEST_F(ImportNsys, WhatComesBackFirstWasWrittenByTheLastKernelThatHadBegun) {
+  strings();
+  kernel_table();
+  copy_table();
+  memory_table();
+  memory(1, kBase, 2 << 20, 4, 0);
+  kernel(100, 200);
+  kernel(300, 400);
+  kernel(9000, 9100);
+  copy(500, 600, 8192, 12, 2, kBase + 4096);
+  copy(700, 800, 4096, 11, 1, kBase + 65536);
+  copy(850, 860, 4096, 12, 1, kBase + 65536);  // it was brought
+  const std::vector<Kernel> kernels = all<Kernel>(import());
+  EXPECT_TRUE(kernels[0].accesses.empty());
+  expect_extents(kernels[1].accesses.at(0).extents, {{kPageQuanta, 2 * kPageQuanta, AccessMode::kWrite}});
+  EXPECT_TRUE(kernels[2].accesses.empty());
+  EXPECT_EQ(summary.implied_gpu_bytes, 8192u);
+}
+
+TEST_F(ImportNsys, CallsThatPrefetchAreTheirMigrations) {
+  strings();
+  sql("INSERT INTO StringIds VALUES (6, 'cudaMemPrefetchAsync_v8000');");
+  kernel_table();
+  copy_table();
+  memory_table();
+  memory(1, kBase, 8 << 20, 4, 0);
+  call(100, 900, 10, 6);  // moves two blocks before it returns
+  copy(200, 300, 2 << 20, 11, 1, kBase);
+  copy(300, 400, 2 << 20, 11, 1, kBase + (2 << 20));
+  call(1000, 1010, 11, 2);
+  kernel(1005, 5000, 11);
+  call(1100, 1110, 12, 6);  // back, behind the kernel
+  call(1200, 1210, 13, 6);  // moves nothing
+  copy(5100, 5200, 1 << 20, 12, 1, kBase + (1 << 20));
+  const std::vector<Record> records = import();
+  const std::vector<Prefetch> prefetches = all<Prefetch>(records);
+  ASSERT_EQ(prefetches.size(), 2u);
+  EXPECT_EQ(prefetches[0].offset, 0u);
+  EXPECT_EQ(prefetches[0].bytes, 4u << 20);
+  EXPECT_EQ(prefetches[0].destination, 0);
+  EXPECT_EQ(prefetches[0].stream, 7u);  // of the launch that follows
+  EXPECT_EQ(prefetches[1].offset, 1u << 20);
+  EXPECT_EQ(prefetches[1].bytes, 1u << 20);
+  EXPECT_EQ(prefetches[1].destination, -1);
+  EXPECT_EQ(prefetches[1].host_gap_ns, 90);
+  std::vector<std::size_t> order;
+  for (const Record& record : records) {
+    if (std::holds_alternative<Prefetch>(record) || std::holds_alternative<Kernel>(record)) {
+      order.push_back(record.index());
+    }
+  }
+  EXPECT_EQ(order, (std::vector<std::size_t>{Record(Prefetch{}).index(), Record(Kernel{}).index(),
+                                             Record(Prefetch{}).index()}));
+  EXPECT_EQ(summary.prefetch_calls, 3u);
+  EXPECT_EQ(summary.idle_prefetch_calls, 1u);
+  EXPECT_EQ(summary.to_gpu.accounted, 4u << 20);
+  EXPECT_EQ(summary.to_host.accounted, 1u << 20);
+}
+
+TEST_F(ImportNsys, GraphsRecordedAsWholesAreCounted) {
+  strings();
+  kernel_table();
+  kernel(10, 20);
+  sql("CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INT, end INT, deviceId INT, graphId INT, globalPid INT);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (100, 1100, 0, 1, " +
+      kPid + "), (1200, 3200, 0, 1, " + kPid + ");");
+  import();
+  EXPECT_EQ(summary.graphs, 2u);
+  EXPECT_EQ(summary.graph_ns, 3000);
+  EXPECT_THAT(summary.not_recorded, ::testing::ElementsAre(HasSubstr("calls"), HasSubstr("--cuda-graph-trace=node")));
+  sql("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL");
+  EXPECT_THAT(about(),
+              AllOf(HasSubstr("2 graph launches (0.003 ms of GPU time)"), HasSubstr("--cuda-graph-trace=node")));
+}
+
+TEST_F(ImportNsys, WithoutKernelsTheMessageSaysWhatTheFileIs) {
+  sql("CREATE TABLE StringTable (_id_ INT, value TEXT); CREATE TABLE Version (version INT);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_ INT, start INT, end INT);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 10, 20);");
+  EXPECT_THAT(about(), HasSubstr("an export of nvprof (tables StringTable, Version), not of Nsight Systems"));
+  std::filesystem::remove(path());
+  sql("CREATE TABLE songs (title TEXT)");
+  EXPECT_THAT(about(), HasSubstr("no report of Nsight Systems (its tables: songs)"));
+  std::filesystem::remove(path());
+  strings();
+  EXPECT_THAT(about(), HasSubstr("record with --trace=cuda"));
+  call(100, 110, 1, 3);
+  EXPECT_THAT(about(), AllOf(HasSubstr("CUDA was traced (1 calls)"), ::testing::Not(HasSubstr("--trace=cuda"))));
+}
+
+TEST_F(ImportNsys, EventsStreamsAndTheHostWaitForWhatTheReportNames) {
+  strings();
+  sql("INSERT INTO StringIds VALUES (6, 'cudaEventRecord_v3020'), (7, 'cudaStreamWaitEvent_v3020'),"
+      "(8, 'cudaEventSynchronize_v3020');"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (streamId INT, correlationId INT, eventId INT);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (9, 20, 5);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (streamId INT, correlationId INT, syncType INT, eventId INT);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (11, 21, 2, 5), (4294967295, 22, 1, 5),"
+      "(4294967295, 23, 1, 4294967295), (11, 24, 2, 77);");
+  kernel_table();
+  kernel(10, 20);
+  call(100, 101, 20, 6);
+  call(200, 201, 21, 7);
+  call(300, 301, 22, 8);
+  call(400, 401, 23, 3);
+  call(500, 501, 24, 7);  // for an event that nobody recorded
+  call(600, 601, 25, 5);  // for a stream that no row names
+  const std::vector<Sync> waits = all<Sync>(import());
+  ASSERT_EQ(waits.size(), 5u);
+  EXPECT_EQ(waits[0].kind, SyncKind::kEventRecord);
+  EXPECT_EQ(waits[0].stream, 9u);
+  EXPECT_EQ(waits[1].kind, SyncKind::kEventWait);
+  EXPECT_EQ(waits[1].stream, 11u);
+  EXPECT_EQ(waits[1].event, waits[0].event);
+  EXPECT_EQ(waits[2].kind, SyncKind::kEventSynchronize);
+  EXPECT_EQ(waits[2].event, waits[0].event);
+  EXPECT_EQ(waits[3].kind, SyncKind::kDevice);  // whatever the year's syncType says
+  EXPECT_EQ(waits[4].kind, SyncKind::kDevice);
+  EXPECT_EQ(summary.lost_waits, 1u);
+  EXPECT_EQ(summary.vague_waits, 1u);
+}
+
+TEST_F(ImportNsys, CopiesAndFillsOfManagedMemoryFindTheirObjectBySize) {
+  strings();
+  kernel_table();
+  memory_table();
+  memory(1, kBase, 8192, 4, 0);
+  memory(2, kBase + (2 << 20), 65536, 4, 0);
+  memory(3, kBase + (4 << 20), 65536, 4, 0);
+  kernel(10, 20);
+  sql("CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, bytes INT, copyKind INT, srcKind INT, dstKind INT);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (30, 31, 8192, 1, 0, 4), (40, 41, 65536, 2, 4, 0),"
+      "(50, 51, 100, 8, 2, 2);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INT, end INT, bytes INT, streamId INT, memKind INT);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (60, 61, 8192, 7, 4), (70, 71, 512, 7, 2), (80, 81, 65536, 7, "
+      "4);");
+  const std::vector<Record> records = import();
+  const std::vector<Memcpy> copies = all<Memcpy>(records);
+  ASSERT_EQ(copies.size(), 3u);
+  EXPECT_EQ(copies[0].dst.object, 1u);
+  EXPECT_EQ(copies[1].src.object, kNoObject);  // two are as large
+  const std::vector<Memset> fills = all<Memset>(records);
+  ASSERT_EQ(fills.size(), 1u);
+  EXPECT_EQ(fills[0].object, 1u);
+  EXPECT_EQ(fills[0].bytes, 8192u);
+  EXPECT_EQ(summary.unplaced_copies, 1u);
+  EXPECT_EQ(summary.fills_left_out, 2u);
+}
+
+TEST_F(ImportNsys, FillsBlockTheHostAsTheirCallsDo) {
+  strings();
+  kernel_table();
+  memory_table();
+  memory(1, kBase, 8192, 4, 0);
+  kernel(10, 20);
+  sql("INSERT INTO StringIds VALUES (6, 'cudaMemset_v3020'), (7, 'cudaMemsetAsync_v3020');"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INT, end INT, bytes INT, streamId INT, memKind INT, "
+      "correlationId "
+      "INT);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (60, 61, 8192, 7, 4, 20), (70, 71, 8192, 7, 4, 21),"
+      "(80, 81, 8192, 7, 4, 22);");
+  call(50, 62, 20, 6);
+  call(65, 66, 21, 7);
+  const std::vector<Memset> fills = all<Memset>(import());
+  ASSERT_EQ(fills.size(), 3u);
+  EXPECT_TRUE(fills[0].blocking);
+  EXPECT_FALSE(fills[1].blocking);
+  EXPECT_FALSE(fills[2].blocking) << "its call was not recorded";
+}
+
+class ImportNsysRanges : public ImportNsys {
+ protected:
+  void range(int start, int end, const std::string& name, int type = 59) {
+    sql("CREATE TABLE IF NOT EXISTS NVTX_EVENTS (start INT, end INT, eventType INT, text TEXT, textId INT, globalTid "
+        "INT);"
+        "INSERT INTO NVTX_EVENTS VALUES (" +
+        std::to_string(start) + "," + std::to_string(end) + "," + std::to_string(type) + ",'" + name + "',NULL," +
+        kPid + ");");
+  }
+  std::vector<std::string> ranges(const NsysImportOptions& options = {}) {
+    std::vector<std::string> out;
+    for (const Range& range : all<Range>(import(options))) {
+      constexpr std::array kSigns = {"<", ">", "[", "]"};
+      out.push_back(kSigns.at(static_cast<std::size_t>(range.kind)) + range.name);
+    }
+    return out;
+  }
+  void SetUp() override {
+    strings();
+    kernel_table();
+    kernel(110, 120);
+    kernel(210, 220);
+    kernel(310, 320);
+    range(50, 400, "train");
+    range(100, 200, "step 1");
+    range(105, 130, "forward");
+    range(200, 300, "step 2");
+    range(300, 400, "step 13");
+    range(1, 2, "mark", 34);
+  }
+};
+
+TEST_F(ImportNsysRanges, ThoseThatRepeatAndHoldTheKernelsAreIterations) {
+  EXPECT_THAT(ranges(), ::testing::ElementsAre("<train", "[", "<forward", ">", "]", "[", "]", "[", "]", ">"));
+  EXPECT_EQ(summary.iteration, "step #");
+  EXPECT_EQ(summary.iterations, 3u);
+}
+
+TEST_F(ImportNsysRanges, AnotherNameMayBeWanted) {
+  NsysImportOptions options;
+  options.iterations = "forward";
+  EXPECT_THAT(ranges(options),
+              ::testing::ElementsAre("<train", "<step 1", "[", "]", ">", "<step 2", ">", "<step 13", ">", ">"));
+  options.iterations = "steps";
+  EXPECT_THAT(about(options), AllOf(HasSubstr("no NVTX ranges 'steps'"), HasSubstr("step #")));
+}
+
+TEST_F(ImportNsys, FaultsGoToTheKernelOfTheirGpu) {
+  strings();
+  kernel_table();
+  copy_table();
+  kernel(100, 500);
+  sql("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (200, 400, 1, 1, 7, 0, " + kPid +
+      ", 1, 1, 10, 2, 1, 128, 1, 1, 32, 100, 1000); ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY ADD COLUMN dstDeviceId "
+      "INT;");
+  copy(300, 310, 4096, 11, 2, kBase);
+  copy(320, 330, 4096, 11, 2, kBase + 8192);
+  sql("UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET dstDeviceId = 1 WHERE start = 320");
+  const std::vector<Kernel> kernels = all<Kernel>(import());
+  ASSERT_EQ(kernels.size(), 2u);
+  expect_extents(kernels[0].accesses.at(0).extents, {{0, kPageQuanta, AccessMode::kReadWrite}});
+  expect_extents(kernels[1].accesses.at(0).extents, {{2 * kPageQuanta, kPageQuanta, AccessMode::kReadWrite}});
+  EXPECT_EQ(kernels[1].device, 1);
+  EXPECT_EQ(summary.ambiguous, 0u);
 }
 
 TEST_F(ImportNsys, SeveralProcessesNeedAChoice) {

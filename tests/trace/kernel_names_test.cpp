@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What names of real kernels say (cuBLAS and cuDNN of CUDA 13.0, PyTorch 2.11).
+// Properties that names of real kernels reveal (cuBLAS and cuDNN of CUDA 13.0, PyTorch 2.11).
 #include "sim/trace/kernel_names.h"
 
 #include <gtest/gtest.h>

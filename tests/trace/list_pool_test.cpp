@@ -38,7 +38,7 @@ TEST(PhaseList, CopiesShareUntilOneIsEdited) {
   EXPECT_EQ(copy.back(), (Phase{7, 7, {}}));
   const void* own = copy.identity();
   copy.edit().pop_back();
-  EXPECT_EQ(copy.identity(), own);  // nobody else has it
+  EXPECT_EQ(copy.identity(), own);  // not shared
   EXPECT_TRUE(std::equal(list.begin(), list.end(), copy.begin(), copy.end()));
 }
 

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
+#include <regex>
+
 #include "sim/trace/limits.h"
 #include "tests/policy/message_of.h"
 #include "tests/trace/samples.h"
@@ -103,7 +107,7 @@ TEST(MessageErrors, EnumsAndRanges) {
   EXPECT_THAT(about_kernel(number(3, 1)), HasSubstr("device -1; allowed: 0 to 1023"));
   EXPECT_THAT(about_kernel(packed(4, {1, 0})), HasSubstr("grid 1x0x1 has a dimension of 0"));
   EXPECT_THAT(about_kernel(packed(5, {1, 1, 1, 1})), HasSubstr("a grid or block of 4 dimensions"));
-  EXPECT_THAT(about(header() + message(bytes(kAllocField, number(2, 4))) + end(1)), HasSubstr("unknown object kind"));
+  EXPECT_THAT(about(header() + message(bytes(kAllocField, number(2, 5))) + end(1)), HasSubstr("unknown object kind"));
 }
 
 TEST(MessageErrors, Extents) {
@@ -212,6 +216,68 @@ TEST(MessageErrors, FramesAndRecordsHaveLimits) {
   large.resize(kMaxFrameBytes - 1);
   const std::string tail = large.substr(header().size() + 8);
   EXPECT_THAT(about(header() + message(tail)), HasSubstr("allowed: at most 16777216"));
+}
+
+// A field of a message in uvmtrace.proto.
+struct ProtoField {
+  std::string type;
+  unsigned number = 0;
+};
+
+// By message; read from the file, so that a field that is added there is tried, too.
+std::map<std::string, std::vector<ProtoField>> proto_fields() {
+  std::ifstream file(UVMSIM_SOURCE_DIR "/sim/trace/uvmtrace.proto");
+  std::map<std::string, std::vector<ProtoField>> all;
+  std::string line, open;
+  const std::regex begin(R"(^(message|enum) (\w+) \{.*)"), field(R"(^ +(?:repeated )?(\w+) \w+ = (\d+);.*)");
+  for (std::smatch match; std::getline(file, line);) {
+    if (std::regex_match(line, match, begin)) open = match[1] == "message" ? match[2].str() : "";
+    if (open.empty() || !std::regex_match(line, match, field)) continue;
+    all[open].push_back({match[1], static_cast<unsigned>(std::stoul(match[2]))});
+  }
+  return all;
+}
+
+TEST(MessageErrors, NumbersThatDoNotFitTheirFieldsAreRefused) {
+  const std::map<std::string, std::vector<ProtoField>> all = proto_fields();
+  const auto fits = [](const std::string& type) {
+    return type == "uint64" || type == "sint64" || type == "bytes" || (type[0] != 'b' && type.ends_with("64"));
+  };
+  unsigned tried = 0;
+  for (const ProtoField& record : all.at("Entry")) {
+    if (record.type == "bytes") continue;
+    const auto try_fields = [&](const std::string& message_name, const auto& wrap) {
+      for (const ProtoField& one : all.at(message_name)) {
+        if (fits(one.type) || all.contains(one.type)) continue;
+        ++tried;
+        for (const std::uint64_t value : {(std::uint64_t{1} << 32) + 1, std::uint64_t{7} << 32, ~std::uint64_t{0}}) {
+          const std::string entry = message(bytes(record.number, wrap(number(one.number, value))));
+          const bool is_header = record.type == "Header";
+          EXPECT_THAT(about(is_header ? entry : header() + entry + end(1)), HasSubstr("which does not fit it"))
+              << message_name << " " << one.number << " " << value;
+          const std::string many = message(bytes(record.number, wrap(packed(one.number, {1, value}))));
+          if (one.type == "uint32" && !is_header) {
+            EXPECT_THAT(about(header() + many + end(1)), ::testing::Not("")) << message_name << " " << one.number;
+          }
+        }
+      }
+    };
+    // A file is told by the magic of its header.
+    const std::string before = record.type == "Header" ? bytes(1, "UVMT") : "";
+    try_fields(record.type, [&](const std::string& fields) { return before + fields; });
+    if (record.type == "Kernel") try_fields("Phase", [](const std::string& fields) { return bytes(18, fields); });
+  }
+  EXPECT_GT(tried, 35u);
+  // Just so.
+  EXPECT_TRUE(is_kernel(number(6, UINT32_MAX)));
+  EXPECT_THAT(about_kernel(number(6, std::uint64_t{UINT32_MAX} + 1)), HasSubstr("field 6 holds 4294967296"));
+}
+
+TEST(MessageErrors, AnEntryHasOneRecord) {
+  EXPECT_THAT(about(header() + message(bytes(kKernelField, "") + bytes(kAllocField, number(1, 7))) + end(1)),
+              HasSubstr("an entry with two records (fields 4 and 5); allowed: one"));
+  EXPECT_THAT(about(header() + message(bytes(kKernelField, "") + bytes(kKernelField, "")) + end(1)),
+              HasSubstr("an entry with two records (fields 4 and 4)"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "sim/common/error.h"
-#include "sim/import/import_oracle_general.h"
+#include "sim/import/import_requests.h"
 #include "sim/trace/validate.h"
 #include "tests/cli/command.h"
 #include "tests/policy/message_of.h"
@@ -71,8 +71,8 @@ struct Imported {
   Header header;
   std::vector<Record> records;
 };
-Imported import(const std::string& bytes, const OracleImportOptions& options = {}) {
-  OracleImporter importer(bytes, "s", options);
+Imported import(const std::string& bytes, const RequestsImportOptions& options = {}) {
+  RequestsImporter importer(bytes, "s", options);
   Imported out{importer.header(), {}};
   Validator validator("s", importer.header());
   for (Record record; importer.next(record);) {
@@ -106,7 +106,7 @@ TEST(ImportOracleGeneral, ScatteredIdsAreNumberedByAppearance) {
 }
 
 TEST(ImportOracleGeneral, LongStreamsAreSeveralKernels) {
-  OracleImportOptions options;
+  RequestsImportOptions options;
   options.touches_per_kernel = 2;
   options.page_bytes = 65536;
   const Imported imported = import(encode({0, 1, 2, 1, 0}), options);
@@ -115,18 +115,169 @@ TEST(ImportOracleGeneral, LongStreamsAreSeveralKernels) {
   EXPECT_EQ(imported.header.quantum_bytes, 65536u);
 }
 
+struct Sized {
+  std::uint64_t id;
+  std::uint32_t bytes;
+};
+std::string encode_sized(const std::vector<Sized>& requests) {
+  Ids ids;
+  for (const Sized& request : requests) ids.push_back(request.id);
+  const std::vector<std::int64_t> next = next_accesses(ids);
+  std::string out;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    append_oracle_record({7, requests[i].id, requests[i].bytes, next[i]}, out);
+  }
+  return out;
+}
+
+TEST(ImportRequests, ARequestTouchesAllItsPages) {
+  const std::string bytes = encode_sized({{10, 16384}, {14, 4097}, {10, 100}});
+  EXPECT_THAT(touched(import(bytes)), ElementsAre(0, 1, 2, 3, 4, 5, 0));
+  RequestsImportOptions options;
+  options.whole_sizes = false;
+  EXPECT_THAT(touched(import(bytes, options)), ElementsAre(0, 4, 0));
+  RequestsImporter importer(bytes, "s");
+  EXPECT_EQ(importer.summary().smallest_bytes, 100u);
+  EXPECT_EQ(importer.summary().largest_bytes, 16384u);
+  EXPECT_EQ(importer.summary().pages, 6u);
+}
+
+TEST(ImportRequests, ScatteredIdsHaveThePagesOfTheirLargestRequest) {
+  const std::string bytes = encode_sized({{UINT64_MAX, 100}, {5, 4096}, {UINT64_MAX, 8192}, {5, 1}});
+  EXPECT_THAT(touched(import(bytes)), ElementsAre(0, 2, 0, 1, 2));
+}
+
+TEST(ImportRequests, ALongRequestGoesOnInTheNextKernel) {
+  RequestsImportOptions options;
+  options.touches_per_kernel = 3;
+  const Imported imported = import(encode_sized({{0, 5 * 4096}}), options);
+  EXPECT_THAT(touched(imported), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_EQ(imported.records.size(), 1u + 2 + 2);
+}
+
+std::string little_endian(std::uint64_t value, std::size_t width) {
+  std::string out;
+  for (std::size_t i = 0; i < width; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+  return out;
+}
+
+// Requests of SCSI: blocks of 512 bytes, with their direction.
+TEST(ImportRequests, VscsiIsToldByItsVersions) {
+  const auto first = [](std::uint64_t block, std::uint64_t bytes, std::uint64_t command) {
+    return little_endian(1, 4) + little_endian(bytes, 4) + little_endian(1, 4) + little_endian(command, 2) +
+           little_endian(0x100, 2) + little_endian(block, 8) + little_endian(99, 8);
+  };
+  const auto second = [](std::uint64_t block, std::uint64_t bytes, std::uint64_t command) {
+    return little_endian(command, 2) + little_endian(0x200, 2) + little_endian(1, 4) + little_endian(bytes, 4) +
+           little_endian(1, 4) + little_endian(block, 8) + little_endian(99, 8) + little_endian(5, 8);
+  };
+  for (const std::string& bytes : {first(80, 4096, 0x2a) + first(84, 4096, 0x28) + first(80, 512, 0x8a),
+                                   second(80, 4096, 0x2a) + second(84, 4096, 0x28) + second(80, 512, 0x8a)}) {
+    const Imported imported = import(bytes);
+    EXPECT_THAT(touched(imported), ElementsAre(0, 0, 1, 0));  // block 84 begins in the middle of a page
+    for (const Record& record : imported.records) {
+      const auto* kernel = std::get_if<Kernel>(&record);
+      if (kernel == nullptr) continue;
+      EXPECT_EQ(kernel->touches[0].mode, AccessMode::kWrite);
+      EXPECT_EQ(kernel->touches[1].mode, AccessMode::kRead);
+    }
+    EXPECT_THAT(imported.header.attributes, ::testing::Contains(::testing::Pair("format", "vscsi")));
+  }
+}
+
+TEST(ImportRequests, LcsSaysInItsHeaderWhatARecordHolds) {
+  const std::string magic = little_endian(0x123456789abcdef0, 8);
+  std::string header = magic + "<IQI";
+  header.resize(248, '\0');
+  header += std::string("\x02\x03\x01", 3);  // id, size and time
+  header.resize(1016, '\0');
+  header += magic;
+  const auto record = [](std::uint64_t id, std::uint64_t bytes) {
+    return little_endian(7, 4) + little_endian(id, 8) + little_endian(bytes, 4);
+  };
+  const Imported imported = import(header + record(100, 8192) + record(101, 1));
+  EXPECT_THAT(touched(imported), ElementsAre(0, 1, 1));
+  EXPECT_THAT(imported.header.attributes, ::testing::Contains(::testing::Pair("format", "lcs")));
+  std::string damaged = header;
+  damaged[249] = 9;
+  EXPECT_THAT(message_of([&] { import(damaged + record(1, 1)); }), HasSubstr("damaged header of lcs"));
+}
+
+TEST(ImportRequests, CsvNamesItsColumnsOrTheUserDoes) {
+  EXPECT_THAT(touched(import("version,time,op,size,lbn\n1,5,2a,8192,40\n1,6,28,512,41\n")), ElementsAre(0, 1, 1));
+  EXPECT_THAT(touched(import("key\tsize\nlong-name\t1\nother\t5000\nlong-name\t1\n")), ElementsAre(0, 1, 2, 0));
+  RequestsImportOptions options;
+  options.columns = "time,id,size";
+  EXPECT_THAT(touched(import("5,40,4096\n6,42,4096\n", options)), ElementsAre(0, 2));
+  EXPECT_THAT(message_of([] { import("5,40,4096\n"); }), HasSubstr("say what they are: --columns"));
+  EXPECT_THAT(message_of([] { import("id,size\n4,many\n"); }), HasSubstr("line 2: 'many' is no size"));
+  EXPECT_THAT(touched(import("12\n10\n12\n")), ElementsAre(2, 0, 2));  // txt
+}
+
+// The same requests, packed in two members by gzip and by xz.
+std::string packed_by_gzip() {
+  return std::string(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x2b\xc9\xcc\x4d\xd5\xc9\x4c\xd1\x29\xce\xac\x4a\xe5\x32"
+      "\xd4\x31\xd7\x31\x31\xb0\x04\x00\xf6\x42\x56\xaa\x14\x00\x00\x00\x1f\x8b\x08\x00\x00\x00\x00\x00"
+      "\x02\x03\x33\xe3\x32\xd2\xb1\xd4\xb1\x30\xb4\x34\xe2\x32\xd6\x31\xd7\x31\x31\xb0\x34\xe3\x02\x00"
+      "\xe0\x7a\xf2\xce\x14\x00\x00\x00",
+      80);
+}
+std::string packed_by_xz() {
+  return std::string(
+      "\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3"
+      "\x01\x00\x27\x74\x69\x6d\x65\x2c\x69\x64\x2c\x73\x69\x7a\x65\x0a\x31\x2c\x37\x2c\x34\x30\x39\x36"
+      "\x0a\x32\x2c\x39\x2c\x38\x31\x39\x32\x0a\x33\x2c\x37\x2c\x34\x30\x39\x36\x0a\x00\x38\xa3\x94\xeb"
+      "\xdb\x11\x5a\xae\x00\x01\x40\x28\xd4\x52\x4a\xe5\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a",
+      96);
+}
+
+TEST(ImportRequests, FilesOfGzipAndXzAreUnpackedByContent) {
+  const std::string plain = "time,id,size\n1,7,4096\n2,9,8192\n3,7,4096\n";
+  const auto touches_of = [](const Imported& imported) {
+    std::size_t touches = 0;
+    for (const Record& record : imported.records) {
+      if (const auto* kernel = std::get_if<Kernel>(&record)) touches += kernel->touches.size();
+    }
+    return touches;
+  };
+  const Imported expected = import(plain);
+  EXPECT_EQ(touches_of(expected), 4u) << "a request of 8192 bytes is two pages";
+  for (const std::string& packed : {packed_by_gzip(), packed_by_xz()}) {
+    const Imported got = import(packed);
+    ASSERT_EQ(got.records.size(), expected.records.size());
+    EXPECT_EQ(touches_of(got), touches_of(expected));
+    for (std::size_t bytes = 8; bytes < packed.size(); bytes += 3) {
+      EXPECT_THAT(message_of([&] { import(packed.substr(0, bytes)); }), ::testing::Not(""));
+    }
+    std::string damaged = packed;
+    damaged[16] = static_cast<char>(damaged[16] ^ 0x10);
+    EXPECT_THAT(message_of([&] { import(damaged); }), HasSubstr("s: "));
+  }
+}
+
+TEST(ImportRequests, OtherFilesAreRefusedByWhatTheyAre) {
+  EXPECT_THAT(message_of([] { import("{\"traceEvents\": [1]}"); }), HasSubstr("trace import kineto"));
+  EXPECT_THAT(message_of([] { import("\x1f\x8b and so on"); }), HasSubstr("damaged data of gzip"));
+  EXPECT_THAT(message_of([] { import("some words 1\n"); }), HasSubstr("'some words 1' is no id"));
+  std::string falling;
+  append_oracle_record({9, 1, 4096, -1}, falling);
+  append_oracle_record({3, 2, 4096, -1}, falling);  // 48 bytes, but time runs backwards
+  EXPECT_THAT(message_of([&] { import(falling); }), HasSubstr("not recognised as requests of libCacheSim"));
+}
+
 TEST(ImportOracleGeneral, RefusesWhatCannotBe) {
   EXPECT_THAT(message_of([] { import(""); }), HasSubstr("no requests"));
   EXPECT_THAT(message_of([] { import(std::string(25, 'x')); }), HasSubstr("record 2 is cut off"));
   for (const std::uint32_t bytes : {0u, 256u, 3000u, 4u << 20}) {
-    OracleImportOptions options;
+    RequestsImportOptions options;
     options.page_bytes = bytes;
     EXPECT_THAT(message_of([&] { import(encode({1}), options); }), HasSubstr("allowed: a power of two"));
   }
-  OracleImportOptions none;
+  RequestsImportOptions none;
   none.touches_per_kernel = 0;
   EXPECT_THAT(message_of([&] { import(encode({1}), none); }), HasSubstr("touches per kernel"));
-  EXPECT_THAT(message_of([] { OracleImporter importer("-"); }), HasSubstr("read twice"));
+  EXPECT_THAT(message_of([] { RequestsImporter importer("-"); }), HasSubstr("read twice"));
 }
 
 // Reference policies, as simple as can be. Capacity in pages, the cache empty at the start.

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "sim/common/error.h"
+#include "sim/edit/repeatable.h"
 #include "sim/trace/reader.h"
 #include "sim/trace/validate.h"
 #include "tests/trace/samples.h"
@@ -135,7 +136,7 @@ TEST(RepeatIterations, AsRecorded) {
   EXPECT_EQ(two.passes.count, 1u);
 }
 
-// As repeated(); of the passes after the first, `left_out` are not given out.
+// Like repeated(), but without `left_out` in the later passes.
 Program repeated_without(const Records& records, std::uint64_t n, std::uint64_t left_out) {
   const IterationRepeater::Source source = source_of(records);
   IterationRepeater repeater(source, n);
@@ -162,7 +163,7 @@ TEST(RepeatIterations, PassesAreLeftOut) {
   EXPECT_THAT(touched(last_stays.records, "forward", 1), ::testing::ElementsAre(2, 6, 4));
   EXPECT_THAT(frees(last_stays.records), ::testing::ElementsAre(2, 3, 6, 7, 4, 5, 1));
   EXPECT_EQ(last_stays.passes.count, 2u);
-  // What follows uses what the only pass kept.
+  // The following work uses memory that the only pass kept.
   const Program none_stays = repeated_without(training(), 5, 3);
   EXPECT_THAT(begun(none_stays.records), ::testing::ElementsAre(0, 1));
   EXPECT_THAT(touched(none_stays.records, "forward", 1), ::testing::ElementsAre(2, 6));
@@ -214,16 +215,58 @@ TEST(RepeatIterations, TheOneBeforeTheEndOfTheProgram) {
   EXPECT_EQ(five.passes.count, 3u);  // not the last one
 }
 
+Record sync(std::int64_t host_gap_ns) {
+  Sync record;
+  record.host_gap_ns = host_gap_ns;
+  return record;
+}
+// The host's time before every synchronisation.
+std::vector<std::int64_t> gaps(const Records& records) {
+  std::vector<std::int64_t> times;
+  for (const Record& record : records) {
+    if (const auto* s = std::get_if<Sync>(&record)) times.push_back(s->host_gap_ns);
+  }
+  return times;
+}
+
 TEST(RepeatIterations, TheEndOfTheProgramIsLeftToTheLastPass) {
-  // Two iterations, of which the first warms up and the second ends the program.
+  // Two iterations, of which the first warms up and the second ends the program, which takes the host 20 ms.
   Records records = training();
   records.resize(records.size() - 4);
-  const Records rest = {ObjectFree{5}, ObjectFree{1}, end(1)};
+  const Records rest = {sync(70), ObjectFree{5}, ObjectFree{1}, sync(20'000'000), end(1)};
   records.insert(records.end(), rest.begin(), rest.end());
   const Program four = repeated(records, 4);
   EXPECT_THAT(frees(four.records), ::testing::ElementsAre(2, 3, 6, 7, 8, 9, 4, 5, 1));
+  EXPECT_THAT(gaps(four.records), ::testing::ElementsAre(70, 0, 70, 0, 70, 20'000'000));
   EXPECT_EQ(four.passes.first, 1u);
   EXPECT_EQ(four.passes.count, 2u);
+}
+
+TEST(RepeatIterations, TheLastButOneBeforeTheLast) {
+  // All iterations leave memory as they found it, but a program also ends in the last one.
+  Records records{object(1)};
+  for (const std::uint64_t index : {0u, 1u, 2u}) {
+    const Records within = {begin(index), kernel("k", {1}), sync(index == 2 ? 9'000'000 : 70), end(index)};
+    records.insert(records.end(), within.begin(), within.end());
+  }
+  records.push_back(ObjectFree{1});
+  const Program six = repeated(records, 6);
+  EXPECT_THAT(gaps(six.records), ::testing::ElementsAre(70, 70, 70, 70, 70, 9'000'000));
+  EXPECT_EQ(six.passes.first, 1u);
+  EXPECT_EQ(six.passes.count, 4u);
+}
+
+TEST(RepeatIterations, WhetherOneCanBeIsKnownBeforehand) {
+  const auto found_of = [](const Records& records) { return find_repeatable(source_of(records)); };
+  const Repeatable two = found_of(training());
+  EXPECT_EQ(two.marked, 2u);
+  EXPECT_EQ(two.repeated, 1u);
+  EXPECT_EQ(two.obstacle, "");
+  const Repeatable none = found_of({object(1), kernel("k", {1}), ObjectFree{1}});
+  EXPECT_EQ(none.marked, 0u);
+  EXPECT_THAT(none.obstacle, HasSubstr("marks no iterations"));
+  const Repeatable unbalanced = found_of({object(1), begin(0), object(2), end(0)});
+  EXPECT_THAT(unbalanced.obstacle, HasSubstr("never frees it"));
 }
 
 TEST(RepeatIterations, ASegmentIsOpenedOnce) {
@@ -265,7 +308,7 @@ TEST(RepeatIterations, WhatCannotBeRepeated) {
   // Something of another size is no replacement, nor is a tensor for an object.
   EXPECT_THAT(error_of(one({ObjectFree{1}, object(2, 4096), kernel("k", {2})}), 3), HasSubstr("it frees object 1"));
   EXPECT_THAT(error_of(one({ObjectFree{1}, tensor(2, 2 << 20), kernel("k", {2})}), 3), HasSubstr("it frees object 1"));
-  // As recorded, all of them run.
+  // All iterations run as recorded.
   EXPECT_EQ(error_of(one({object(2, 4096), kernel("k", {2})}), 2), "no error");
 }
 

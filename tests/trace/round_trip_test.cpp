@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written is read back, in both forms and through both.
+// Written records are read back, in both forms and through both.
 #include <gtest/gtest.h>
 
 #include "sim/trace/limits.h"

@@ -65,8 +65,8 @@ struct Same {
     return plain(a) == plain(b);
   }
   bool operator()(const Memset& a, const Memset& b) const {
-    return std::tie(a.object, a.offset, a.bytes, a.stream, a.host_gap_ns) ==
-           std::tie(b.object, b.offset, b.bytes, b.stream, b.host_gap_ns);
+    return std::tie(a.object, a.offset, a.bytes, a.stream, a.host_gap_ns, a.blocking) ==
+           std::tie(b.object, b.offset, b.bytes, b.stream, b.host_gap_ns, b.blocking);
   }
   bool operator()(const Prefetch& a, const Prefetch& b) const {
     return std::tie(a.object, a.offset, a.bytes, a.destination, a.stream, a.host_gap_ns) ==
@@ -229,7 +229,7 @@ std::vector<Record> sample_records() {
                                  kernel,
                                  Kernel{},
                                  Memcpy{{1, 16}, {2, 0}, 4096, CopyKind::kDeviceToDevice, 4, false, 99},
-                                 Memset{1, 4, 8, 1, 12},
+                                 Memset{1, 4, 8, 1, 12, true},
                                  Prefetch{1, 4096, 4096, -1, 6, 13},
                                  Discard{1, 0, 4096, 9},
                                  HostAccess{1, {{0, 1, kW}, {1, 1, kR}}, {{1, kR}, {0, kW}}, 55},
@@ -252,6 +252,8 @@ std::vector<Record> sample_records() {
   Kernel by_maps;
   by_maps.coverage = Coverage::kTensorMaps;
   records.emplace_back(by_maps);
+  // Since minor version 4.
+  records.emplace_back(ObjectAlloc{6, ObjectKind::kSystem, 12345, 0, -1});
   return records;
 }
 
@@ -259,7 +261,7 @@ Record random_record(Random& random) {
   const auto any = [&] { return random_number(random, UINT64_MAX - 1); };
   switch (random.below(14)) {
     case 0:
-      return ObjectAlloc{any(), random_enum<ObjectKind>(random, 4), any(), any(), random_device(random, -1)};
+      return ObjectAlloc{any(), random_enum<ObjectKind>(random, 5), any(), any(), random_device(random, -1)};
     case 1:
       return ObjectFree{any()};
     case 2:
@@ -271,7 +273,7 @@ Record random_record(Random& random) {
           {any(), any()},       {any(), any()},     any(), random_enum<CopyKind>(random, 5), random_u32(random),
           random.below(2) == 1, random_time(random)};
     case 5:
-      return Memset{any(), any(), any(), random_u32(random), random_time(random)};
+      return Memset{any(), any(), any(), random_u32(random), random_time(random), random.below(2) == 1};
     case 6:
       return Prefetch{any(), any(), any(), random_device(random, -1), random_u32(random), random_time(random)};
     case 7:

@@ -55,8 +55,8 @@ TEST_P(Workloads, MadeFromTheRawRecording) {
   EXPECT_EQ(importer.summary().pages_outside, 0u);
 }
 
-// What the tracer recorded: valid, whole, and the accesses of all launches, but one in a thousand, seen or known from
-// their operators.
+// The tracer's recordings: valid, complete, and with the accesses of all but one in a thousand launches, recorded or
+// known from their operators.
 class Recordings : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Recordings, ValidAndCovered) {

@@ -64,7 +64,7 @@ TEST(Writer, RefusesWhatCouldNotBeReadBack) {
   EXPECT_THAT(about(kernel), HasSubstr("duration_ns is -1; allowed: 0 to 2^61"));
   EXPECT_THAT(about(Range{RangeKind::kPush, "\xc3\x28", 0}), HasSubstr("'?(' is not UTF-8"));
   EXPECT_THAT(about(Range{RangeKind::kPush, std::string(100000, 'x'), 0}), HasSubstr("a name of 100000 bytes"));
-  // What was refused left no trace.
+  // The refused record left no trace.
   writer.write(ObjectFree{2});
   writer.finish();
   EXPECT_EQ(decode(out).records.size(), 2u);

@@ -9,6 +9,6 @@
 namespace uvmsim::validate {
 
 // A dozen of them, ordered and streams, as JSON lines.
-std::string simulated_experiments(const config::SystemConfig& truth);
+std::string simulated_experiments(const config::SystemConfig& machine);
 
 }  // namespace uvmsim::validate

@@ -266,7 +266,7 @@ TEST(CampaignReport, TextIsAtMost120ColumnsWideAndMarkdownARow) {
   EXPECT_EQ(campaigns_markdown({}), "");
 }
 
-// What a known system did beyond its memory, published, gives its cost back.
+// The published times of a known system beyond its memory give its cost back.
 TEST(CampaignCalibration, FindsACostFromTheTimesOfSteps) {
   config::SystemConfig truth = small_gpu(9);
   truth.costs.batch_ns *= 4;

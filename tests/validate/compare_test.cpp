@@ -52,7 +52,7 @@ TEST(Compare, OrderedSetsTheStartUpAside) {
   const Experiment experiment = experiment_of(Mode::kOrdered, 470000);
   // Measured start-up 370 us more than the 35 us of a batch; the model has 250 us.
   const Comparison result = compare(experiment, two_faults(405000, 470000), two_faults(285000, 345000),
-                                    system_with_startup(250000), Tolerances{});
+                                    system_with_startup(250000), TimeBasis::kObserved, Tolerances{});
   EXPECT_TRUE(result.exact());
   EXPECT_EQ(result.time_ns.measured, 100000u);
   EXPECT_EQ(result.time_ns.simulated, 95000u);
@@ -65,8 +65,8 @@ TEST(Compare, OrderedWantsTheSamePagesAndTransactionsOneByOne) {
   Observation simulated = two_faults(40000, 100000);
   std::swap(simulated.batches[0].offset, simulated.batches[1].offset);
   simulated.transfers[2].offset = 69632;
-  const Comparison result =
-      compare(experiment, two_faults(40000, 100000), simulated, system_with_startup(0), Tolerances{});
+  const Comparison result = compare(experiment, two_faults(40000, 100000), simulated, system_with_startup(0),
+                                    TimeBasis::kObserved, Tolerances{});
   EXPECT_THAT(checks(result.failures), ::testing::ElementsAre("pages", "transactions"));
   EXPECT_FALSE(result.exact());
 }
@@ -76,13 +76,68 @@ TEST(Compare, ParallelHasTolerancesForCounts) {
   Observation simulated = two_faults(40000, 124000);
   simulated.transfers[1].bytes += 4096;
   simulated.batches.push_back(simulated.batches[1]);
-  const Comparison result =
-      compare(experiment, two_faults(40000, 100000), simulated, system_with_startup(250000), Tolerances{});
+  const Comparison result = compare(experiment, two_faults(40000, 100000), simulated, system_with_startup(250000),
+                                    TimeBasis::kObserved, Tolerances{});
   EXPECT_THAT(checks(result.failures), ::testing::ElementsAre("bytes in", "batches")) << "5.9 % and 50 %";
   Tolerances loose;
   loose.parallel_bytes = 6;
   loose.parallel_batches = 50;
-  EXPECT_TRUE(compare(experiment, two_faults(40000, 100000), simulated, system_with_startup(0), loose).within());
+  EXPECT_TRUE(
+      compare(experiment, two_faults(40000, 100000), simulated, system_with_startup(0), TimeBasis::kObserved, loose)
+          .within());
+}
+
+Experiment watched_and_not(Mode mode, std::vector<std::int64_t> runs_ns) {
+  Experiment experiment = experiment_of(mode, 100000);
+  experiment.unobserved = UnobservedTimes{std::move(runs_ns), {}, {}, {}};
+  return experiment;
+}
+
+// Contents come from the observed run, time from the others: their median, the start-up not set aside.
+TEST(Compare, TimeIsTheMedianOfTheRunsThatNobodyWatched) {
+  const Experiment experiment = watched_and_not(Mode::kOrdered, {64000, 40000, 60000, 61000, 90000});
+  ASSERT_EQ(time_basis(experiment, false), TimeBasis::kUnobserved);
+  const Comparison result = compare(experiment, two_faults(40000, 100000), two_faults(40000, 66000),
+                                    system_with_startup(30000), TimeBasis::kUnobserved, Tolerances{});
+  EXPECT_EQ(result.time_ns.measured, 61000u);
+  EXPECT_EQ(result.time_ns.simulated, 66000u);
+  EXPECT_EQ(result.runs, 5u);
+  EXPECT_EQ(result.lower_ns, 60000u);
+  EXPECT_EQ(result.upper_ns, 64000u);
+  EXPECT_TRUE(result.exact());
+}
+
+TEST(Compare, ObservedTimesAreComparedWithAModelThatHasAListener) {
+  const Experiment old = experiment_of(Mode::kOrdered, 100000);
+  EXPECT_EQ(time_basis(old, false), TimeBasis::kObserved);
+  EXPECT_EQ(time_basis(watched_and_not(Mode::kOrdered, {1}), true), TimeBasis::kObserved);
+  EXPECT_TRUE(judged_system({}, TimeBasis::kObserved).listener.present);
+  EXPECT_FALSE(judged_system({}, TimeBasis::kUnobserved).listener.present);
+}
+
+TEST(Compare, WithoutContentsOnlyTimeIsJudged) {
+  Experiment experiment = watched_and_not(Mode::kStreamRead, {100000});
+  experiment.has_contents = false;
+  const auto judged = [&](std::int64_t simulated_ns) {
+    return compare(experiment, Observation{}, two_faults(40000, simulated_ns), {}, TimeBasis::kUnobserved,
+                   Tolerances{});
+  };
+  EXPECT_TRUE(judged(120000).within());
+  EXPECT_THAT(checks(judged(140000).failures), ::testing::ElementsAre("time"));
+}
+
+TEST(Compare, AWholeCallHasItsLaunchAndTheAllocationOfItsOutputs) {
+  Experiment experiment = experiment_of(Mode::kLibrary, 100000);
+  experiment.allocations[0].output = true;
+  experiment.unobserved = UnobservedTimes{{}, {}, {150000, 110000, 130000}, {}};
+  config::SystemConfig system;
+  system.runtime.launch_ns = 3000;
+  system.runtime.allocate_ns = 7000;
+  system.runtime.allocate_ns_per_gib = 0;
+  const Comparison result = compare(experiment, two_faults(40000, 100000), two_faults(40000, 100000), system,
+                                    TimeBasis::kUnobserved, Tolerances{});
+  EXPECT_EQ(result.time_ns.measured, 130000u);
+  EXPECT_EQ(result.time_ns.simulated, 110000u);
 }
 
 TEST(Compare, ErrorsAreRelativeToTheMeasuredValue) {

@@ -71,6 +71,41 @@ TEST(Experiment, ReadsKnownAccesses) {
   EXPECT_TRUE(file.warnings.empty());
 }
 
+TEST(Experiment, ReadsTimesThatNobodyWatched) {
+  const std::string times =
+      R"("unobserved":{"kernel_ns":[700,500],"host_ns":[9],"host":{"cpu":"EPYC","step_ps":900}},"events")";
+  const Experiment experiment = parse_experiments(with(kOrdered, R"("events")", times), "mine.jsonl").experiments.at(0);
+  ASSERT_TRUE(experiment.unobserved);
+  EXPECT_THAT(experiment.unobserved->kernel_ns, ::testing::ElementsAre(700, 500));
+  EXPECT_THAT(experiment.unobserved->host_ns, ::testing::ElementsAre(9));
+  EXPECT_EQ(experiment.unobserved->host->cpu, "EPYC");
+  EXPECT_EQ(experiment.unobserved->host->step_ps, 900u);
+  EXPECT_TRUE(experiment.has_contents);
+  EXPECT_FALSE(parse_experiments(kOrdered, "mine.jsonl").experiments.at(0).unobserved);
+}
+
+TEST(Experiment, WithoutEventsItsTimesAreAllThatIsKnown) {
+  const std::string text = std::string(kOrdered).substr(0, std::string(kOrdered).find(R"(,"events")"));
+  const Experiment experiment =
+      parse_experiments(text + R"(,"unobserved":{"kernel_ns":[700,500,900]}})", "mine.jsonl").experiments.at(0);
+  EXPECT_FALSE(experiment.has_contents);
+  EXPECT_EQ(experiment.kernels.at(0).end_ns, 700);
+  EXPECT_THAT(error_of(text + "}"), HasSubstr("'events' is missing, and so is 'unobserved'"));
+  EXPECT_THAT(error_of(with(text, R"("ordered")", R"("cpu")") + R"(,"unobserved":{"kernel_ns":[700]}})"),
+              HasSubstr("nobody knows what a 'cpu' experiment did"));
+}
+
+TEST(Experiment, RefusesTimesThatAreNone) {
+  const auto unobserved = [](const std::string& value) {
+    return error_of(with(kOrdered, R"("events")", R"("unobserved":)" + value + R"(,"events")"));
+  };
+  EXPECT_THAT(unobserved("{}"), HasSubstr("has no times; allowed: kernel_ns, host_ns, call_ns"));
+  EXPECT_THAT(unobserved(R"({"kernel_ns":[]})"), HasSubstr("has 0 runs; allowed: 1 to 100000"));
+  EXPECT_THAT(unobserved(R"({"kernel_ns":[-1]})"), HasSubstr("kernel_ns"));
+  EXPECT_THAT(unobserved(R"({"kernel_ns":[1],"call_ns":[1]})"), HasSubstr("which includes"));
+  EXPECT_THAT(unobserved(R"({"kernel_ns":[1],"host":{"step_ps":-5}})"), HasSubstr("step_ps"));
+}
+
 TEST(Experiment, ReadsLibraryCalls) {
   const ExperimentFile file = parse_experiments(kLibrary, "mine.jsonl");
   const Experiment& experiment = file.experiments.at(0);

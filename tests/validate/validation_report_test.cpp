@@ -21,6 +21,7 @@ Validation one_of_each() {
   Comparison within;
   within.name = "good";
   within.experiment_class = ExperimentClass::kOrdered;
+  within.basis = TimeBasis::kUnobserved;
   within.batches = {4, 4};
   within.kernel_ns = within.time_ns = within.quiet_ns = {1000000, 1100000};
   Comparison outside = within;
@@ -43,6 +44,22 @@ TEST(ValidationReport, TextNamesWhatIsOutside) {
   EXPECT_THAT(text, HasSubstr("1.000 / 1.100 +10.0 %"));
   EXPECT_THAT(text, HasSubstr("1 of 2 experiments are outside the tolerances"));
   EXPECT_THAT(text, HasSubstr("  bad: pages, time 50.0 %; quiet: within"));
+}
+
+TEST(ValidationReport, SaysByWhichTimesItJudges) {
+  Validation validation = one_of_each();
+  EXPECT_THAT(validation_text(validation), ::testing::Not(HasSubstr("CUPTI")));
+  validation.comparisons[1].basis = TimeBasis::kObserved;
+  validation.classes[0].by_basis = {1, 1, 0};
+  const std::string text = validation_text(validation);
+  EXPECT_THAT(text, HasSubstr("1.000 / 1.500 +50.0 %*"));
+  EXPECT_THAT(text, HasSubstr("* measured under CUPTI"));
+  EXPECT_THAT(text, HasSubstr("times: 1 unobserved, 1 observed"));
+  EXPECT_THAT(validation_markdown(validation), HasSubstr("+50.0 % (observed)"));
+  const auto json = nlohmann::json::parse(validation_json(validation));
+  EXPECT_EQ(json["experiments"][0]["times"], "unobserved");
+  EXPECT_EQ(json["experiments"][1]["times"], "observed");
+  EXPECT_EQ(json["classes"][0]["times"]["observed"], 1);
 }
 
 // Everything as long as measured files have it, and longer.
@@ -70,7 +87,7 @@ TEST(ValidationReport, NoLineIsWiderThanATerminal) {
   EXPECT_THAT(text, HasSubstr("12345.679 / 98765.432 +700.0 %  outside\n"));
 }
 
-// Whose time is off by any amount is not within.
+// An experiment whose time is not judged does not count as within.
 TEST(ValidationReport, WhatIsNotJudgedIsNotWithin) {
   Validation validation = one_of_each();
   Comparison cpu = validation.comparisons[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program has allocated, and the changes that each context's table still has to learn.
-// Thread-safe: allocations happen while another thread's launch is under way.
+// The program's allocations, and the changes that each context's table has not received yet. Thread-safe: allocations
+// happen during another thread's launch.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +29,9 @@ struct Change {
 
 class Allocations {
  public:
-  // What it overlaps is replaced and returned: the program freed that without our seeing it.
+  // Overlapping allocations are replaced and returned: the program freed them unnoticed.
   std::vector<Allocation> add(const Allocation& allocation);
-  // What was at exactly this address.
+  // Removes and returns the allocation at exactly this address.
   std::optional<Allocation> remove(std::uint64_t va);
   // The live allocation that contains the address.
   std::optional<Allocation> find(std::uint64_t address) const;

@@ -35,7 +35,7 @@ bool on_hint(Call call, const void* parameters);
 // order_events.cpp
 bool on_synchronisation(Call call, const void* parameters);
 
-// Whether the call is only put into a graph, now or as part of a capture of other streams.
+// Returns whether the call is only recorded into a graph, now or as part of a capture of other streams.
 bool is_captured(const CallEntry& entry, const void* parameters);
 void count_captures(int change);
 

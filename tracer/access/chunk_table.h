@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which 2 MB chunks the program's allocations lie in, and the open-addressing table the device finds them by.
-// Pure bookkeeping of the host. Not thread-safe.
+// The 2 MB chunks that contain the program's allocations, and the open-addressing table by which the device finds them.
+// This is pure bookkeeping of the host, and not thread-safe.
 //
 // A chunk gets a record's index when an allocation first needs it and keeps it when the allocation goes: programs that
 // allocate and free all the time would else change the table before every launch. When the chunks that are needed no

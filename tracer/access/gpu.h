@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the header of the log says of the GPU.
+// The description of the GPU in the header of the log.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ class GraphSlots {
   bool begin(Sanitizer_StreamHandle stream, std::string& why);
   // False without a reason: another kernel has this slot.
   bool put(std::uint64_t grid, const MarkSet& set, Sanitizer_StreamHandle stream, std::string& why);
-  // What all kernels of the graph get as user data.
+  // The user data of all kernels of the graph.
   void* device_address() const { return memory_; }
 
  private:

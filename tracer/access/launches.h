@@ -25,7 +25,7 @@
 
 namespace uvmtrace::access {
 
-// What a line says of a launch besides its accesses.
+// The contents of a launch's line besides its accesses.
 struct LaunchFacts {
   std::uint64_t sequence = 0;
   std::uint64_t correlation = 0;
@@ -100,7 +100,7 @@ class Launches {
   bool prepare(Context& context, Sanitizer_StreamHandle stream);
   bool begin_marks(Context& context, MarkSet& set, const LaunchFacts& facts, Sanitizer_StreamHandle stream);
   bool give_graph_marks(Context& context, GraphNode& node, const Sanitizer_LaunchData& launch);
-  // What the launch's patches get; null: they do nothing.
+  // Gives the launch's patches their data; with null they do nothing.
   bool give_user_data(Context& context, const Sanitizer_LaunchData& launch, const void* data);
   void finish(Context& context, MarkSet* set, const LaunchFacts& facts, Sanitizer_StreamHandle stream);
   void learn_heap(const LaunchAccesses& accesses);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device code marks in and the host reads back. Compiled by nvcc and by the host compiler alike: plain structs
-// and constants only. All of it is device memory; addresses are kept as integers.
+// The structures that the device code marks and the host reads back. Compiled by nvcc and by the host compiler alike:
+// plain structs and constants only. All of it is device memory; addresses are kept as integers.
 //
 // A chunk is 2 MB of virtual addresses, the block of NVIDIA's UVM driver. Each chunk known to the host has a record,
 // `record_bytes` apart:
@@ -36,8 +36,8 @@ inline constexpr std::uint32_t kWrite = 2;
 inline constexpr std::uint32_t kIndexBits = 26;
 inline constexpr std::uint64_t kIndexMask = (std::uint64_t{1} << kIndexBits) - 1;
 
-// Where the search for a chunk begins. Neighbours spread over the whole table: separate ranges of addresses would else
-// form long clusters.
+// The first place of the search for a chunk. Neighbours are spread over the whole table, because separate ranges of
+// addresses would otherwise form long clusters.
 inline constexpr std::uint64_t kHashFactor = 0x9e3779b97f4a7c15;
 
 // The kernels of a graph share one pointer from the API, whichever was set last; a grid's own number (%gridid, which
@@ -52,7 +52,7 @@ struct Marks {
   std::uint64_t order_log;  // pages by first touch
   std::uint64_t slice_factor;
   std::uint64_t unknown;   // accesses that met no known chunk
-  std::uint64_t heap_low;  // what the kernel got from malloc(): lowest address and end
+  std::uint64_t heap_low;  // memory that the kernel got from malloc(): lowest address and end
   std::uint64_t heap_high;
   std::uint64_t graph;  // 0, or this stands for all kernels of a graph: addresses of their Marks, by grid number
   std::uint64_t unknown_at[kUnknownSamples];

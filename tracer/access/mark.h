@@ -22,7 +22,7 @@
 
 namespace uvmtrace::access {
 
-// Where this grid marks, given what the API passed; null: it is not recorded.
+// Returns where this grid marks, given the data that the API passed; null: it is not recorded.
 template <typename Machine>
 UVMTRACE_DEVICE Marks* marks_of_grid(Marks* marks) {
   if (marks == nullptr || marks->graph == 0) return marks;

@@ -25,7 +25,7 @@ struct Phase {
   std::vector<Run> runs;  // 64 KB pages
 };
 
-// What a launch did.
+// The recorded accesses of a launch.
 struct LaunchAccesses {
   std::vector<Run> quanta;
   std::vector<Phase> phases;
@@ -74,7 +74,7 @@ class MarkSet {
   // Everything is clear and the launch's parameters are on the device before whatever the stream does next.
   bool begin(const DeviceTable& table, std::uint32_t records, const Slices& slices, Sanitizer_StreamHandle stream,
              std::string& why);
-  // What the patches get as user data.
+  // The user data of the patches.
   void* device_address() const { return control_; }
   // Reads what was touched since begin(). The launch has ended and its stream was synchronised.
   bool collect(const ChunkTable& chunks, Sanitizer_StreamHandle stream, PinnedBuffer& buffer, LaunchAccesses& out,

@@ -20,7 +20,7 @@ class Modules {
   // The window of the profiler: patches everything that is loaded, or takes the patches away.
   void open_window();
   void close_window();
-  // Whether the module's code calls the patches.
+  // Returns whether the module's code calls the patches.
   bool patched(CUmodule module) const;
 
  private:

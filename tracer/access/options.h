@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user asked for, from the environment (tracer/log/README.md).
+// The user's options, from the environment (tracer/log/README.md).
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ SanitizerApi& sanitizer();
 // The API's own words for a result, with its number.
 std::string describe(SanitizerResult result);
 
-// Whether a call succeeded; if not, `why` says what was being done and the API's words.
+// Returns whether a call succeeded; if not, `why` names the action and the API's message.
 bool succeeded(SanitizerResult result, const char* what, std::string& why);
 
 // Set while this thread is inside a function of the API: allocations that the API reports then are our own.

@@ -90,7 +90,7 @@ void Session::write_header(int device) {
   });
 }
 
-// Nothing may leave a callback: it runs inside the driver.
+// No exception may leave a callback, which runs inside the driver.
 void Session::on_callback(void* self, Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id,
                           const void* data) noexcept {
   try {

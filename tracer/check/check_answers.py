@@ -56,7 +56,7 @@ def size(intervals):
 
 
 def without(a, b):
-    """How many units of `a` are not in `b`."""
+    """Returns how many units of `a` are not in `b`."""
     common, i, j = 0, 0, 0
     while i < len(a) and j < len(b):
         common += max(0, min(a[i][1], b[j][1]) - max(a[i][0], b[j][0]))

@@ -47,7 +47,7 @@ def launches(path):
 
 
 def places_of(allocations, objects):
-    """Where the trace has the allocations: objects of the same sizes in the same order."""
+    """Returns the trace's places of the allocations: objects of the same sizes in the same order."""
     places, rest = [], iter(objects)
     for _, size_bytes in allocations:
         place = next((va for va, size_found in rest if size_found == size_bytes), None)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch must touch, as a naive set that the host fills access by access, and the lines that say so.
+// The accesses that a launch must make, as a naive set that the host fills access by access, and the log's lines for
+// them.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,7 @@ class Expectation {
       pages_[block_number][unit] |= mode;
     }
   }
-  // So many accesses, by threads, to memory that nobody told the tracer of; they are in no other number.
+  // Adds accesses, by threads, to memory that the tracer does not know; they are in no other number.
   void unknown(std::uint64_t accesses) { unknown_ = accesses; }
   // The sum of all pages' counters: one for each page that an instruction of a warp touches.
   void counted(std::uint64_t accesses) { counted_ = accesses; }

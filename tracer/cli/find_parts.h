@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the injection libraries and the PyTorch helper are: in $UVMTRACE_LIBRARY_DIR, or around the command itself, in
-// a build tree or installed.
+// Finds the injection libraries and the PyTorch helper: in $UVMTRACE_LIBRARY_DIR, or around the command itself, in a
+// build tree or installed.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which logs of the two passes belong to the same process of the program.
+// Finds the logs of the two passes that belong to the same process of the program.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace uvmtrace {
 
 struct ProcessLogs {
   std::string timing, access;  // paths; `access` empty when the access pass has no such process
-  std::string rank;            // as torchrun, MPI and Slurm say it; empty when nobody did
+  std::string rank;            // as set by torchrun, MPI or Slurm; empty when not set
 };
 
 // Processes are paired by rank and command line, those that are alike in these by their order of beginning; so they are

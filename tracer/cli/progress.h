@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the access pass is, by the launches in its logs, and how long it may still take.
+// The progress of the access pass, by the launches in its logs, and its remaining time.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace uvmtrace {
 
-// What the timing pass says of the access pass beforehand.
+// The expected size of the access pass, from the timing pass.
 struct Expected {
   std::uint64_t launches = 0;
   double gpu_seconds = 0;   // of all kernels

@@ -137,7 +137,7 @@ class Recording {
     return {{"UVMTRACE_TORCH_OPERATORS", wanted && options_.torch_operators ? "1" : "0"}};
   }
 
-  // What compilers choose must be the same in all runs.
+  // Choices of compilers must be the same in all runs.
   void take_settings() {
     if (options_.own_settings || !frameworks_.any()) return;
     std::string shown;
@@ -150,7 +150,7 @@ class Recording {
     common_.emplace_back("UVMTRACE_SETTINGS", shown);
   }
 
-  // Nothing is recorded in it: it leaves compiled kernels and choices by timing in the caches.
+  // Runs the program without recording, which leaves compiled kernels and choices by timing in the caches.
   RunResult run_warm_up(PassRunner& runner) {
     say(fmt::format("warm-up: a run that is not recorded, for the caches of {} (--warm-up no leaves it out)",
                     frameworks_.names()));

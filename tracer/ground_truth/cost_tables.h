@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls and copies cost on this machine: the table that configs/measurements/fit_links.py reads.
+// The costs of calls and copies on this machine: the table that configs/measurements/fit_links.py reads.
 #pragma once
 
 #include <cstdio>

@@ -16,7 +16,7 @@ std::string start_recording(std::uint32_t device, int peer);
 // Now, on the clock of the records.
 std::uint64_t recording_clock_ns();
 
-// What arrived since the last call. Waits until no more comes: the driver hands its events over late.
+// Returns the records since the last call. Waits until no more arrive, because the driver delivers its events late.
 Recording take_recording();
 
 }  // namespace uvmtrace::ground_truth

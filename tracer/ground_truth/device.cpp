@@ -95,13 +95,21 @@ void ManagedMemory::free() {
 }
 
 void prefetch(const char* data, std::uint64_t bytes, int device) {
+  check_prefetch_room(bytes, device);
+  start_prefetch(data, bytes, device);
+}
+
+void check_prefetch_room(std::uint64_t bytes, int device) {
   if (device >= 0 && free_memory().device_bytes / 2 < bytes) {
     throw Refusal("prefetching " + std::to_string(bytes) + " bytes: the GPU has no longer twice that free");
   }
+}
+
+void start_prefetch(const char* data, std::uint64_t bytes, int device, cudaStream_t stream) {
 #if CUDART_VERSION >= 13000
-  check(cudaMemPrefetchAsync(data, bytes, location(device), 0, nullptr), "cudaMemPrefetchAsync");
+  check(cudaMemPrefetchAsync(data, bytes, location(device), 0, stream), "cudaMemPrefetchAsync");
 #else
-  check(cudaMemPrefetchAsync(data, bytes, device < 0 ? cudaCpuDeviceId : device, nullptr), "cudaMemPrefetchAsync");
+  check(cudaMemPrefetchAsync(data, bytes, device < 0 ? cudaCpuDeviceId : device, stream), "cudaMemPrefetchAsync");
 #endif
 }
 

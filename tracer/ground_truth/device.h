@@ -16,10 +16,6 @@ namespace uvmtrace::ground_truth {
 struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// An allocation would have exceeded the budget.
-struct Refusal : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 void check(cudaError_t status, const char* what);
 
@@ -60,6 +56,9 @@ class ManagedMemory {
 
 // A part of managed memory to GPU `device`, or to the host (-1). Checks that there is still room before.
 void prefetch(const char* data, std::uint64_t bytes, int device);
+// The two halves of it, where the call is timed.
+void check_prefetch_room(std::uint64_t bytes, int device);
+void start_prefetch(const char* data, std::uint64_t bytes, int device, cudaStream_t stream = nullptr);
 void advise(const char* data, std::uint64_t bytes, cudaMemoryAdvise advice, int device);
 
 }  // namespace uvmtrace::ground_truth

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one experiment does to managed memory. Plain data, no CUDA: the list of them is made and tested anywhere.
+// The accesses of one experiment to managed memory. Plain data without CUDA, so that the list can be made and tested
+// anywhere.
 #pragma once
 
 #include <cstdint>

@@ -48,6 +48,7 @@ class List {
     partly_resident();
     advised();
     parallel();
+    once();
     streams();
     cpu();
     prefetches();
@@ -208,6 +209,26 @@ class List {
       Experiment& sparse = add("par_s16_64m_b" + text(threads), Mode::kParallel, 64 * kMiB, Data::kHost);
       sparse.threads = threads;
       touch_every(16, false, sparse);
+    }
+  }
+
+  // All touches at once, so that they come in one batch: what a page, a run of pages and a 2 MB block cost is the
+  // difference between two of them.
+  void once() {
+    for (const Data data : {Data::kHost, Data::kNowhere}) {
+      const auto add_once = [&](const std::string& what, std::uint64_t count, std::uint64_t pages_apart) {
+        const std::uint64_t bytes = (count * pages_apart * kPageBytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+        Experiment& experiment = add("once_" + what + text(count) + (data == Data::kHost ? "_r_host" : "_w_unpop"),
+                                     Mode::kParallel, bytes, data);
+        experiment.threads = 32;
+        for (std::uint64_t i = 0; i < count; ++i) {
+          experiment.touches.push_back({i * pages_apart, data == Data::kNowhere});
+        }
+      };
+      for (const std::uint64_t count : {1u, 8u, 32u, 128u, 256u}) add_once("pages", count, 1);
+      for (const std::uint64_t count : {8u, 32u, 128u, 256u}) add_once("gaps", count, 2);
+      for (const std::uint64_t count : {4u, 32u, 128u}) add_once("leaves", count, kPagesPer64KiB);
+      for (const std::uint64_t count : {4u, 16u, 32u}) add_once("blocks", count, kBlockBytes / kPageBytes);
     }
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tracer/ground_truth/kernels.h"
 
+#include <type_traits>
+
 namespace uvmtrace::ground_truth {
 
 namespace {
@@ -115,7 +117,34 @@ __global__ void page_walk(const char* input, char* output, std::uint64_t pages, 
   }
 }
 
+template <class Value>
+__global__ void stretches(char* data, std::uint64_t per_stretch, std::uint64_t each, std::uint64_t count, bool write,
+                          std::uint32_t* sink) {
+  float sum = 0;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < per_stretch * count;
+       i += std::uint64_t{gridDim.x} * blockDim.x) {
+    Value* value = reinterpret_cast<Value*>(data + i / per_stretch * each) + i % per_stretch;
+    if (write) {
+      *value = Value{};
+    } else {
+      sum += sum_of(*value);
+    }
+  }
+  if (sum != 0) *sink = 1;
+}
+
 __global__ void nothing() {}
+
+__device__ std::uint64_t timer_ns() {
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+__global__ void pause(std::uint64_t nanoseconds) {
+  const std::uint64_t begin = timer_ns();
+  while (timer_ns() - begin < nanoseconds) __nanosleep(500);
+}
 
 }  // namespace
 
@@ -172,8 +201,21 @@ cudaError_t launch_page_walk(const char* input, char* output, std::uint64_t page
   return cudaGetLastError();
 }
 
+cudaError_t launch_stretches(char* data, const Stretches& parts, bool write, const Loop& loop, std::uint32_t* sink) {
+  return with_value(loop.access_bytes, [&](auto* none) {
+    using Value = std::remove_pointer_t<decltype(none)>;
+    stretches<Value><<<loop.grid, loop.threads>>>(data + parts.offset, parts.bytes / sizeof(Value), parts.each,
+                                                  parts.count, write, sink);
+  });
+}
+
 cudaError_t launch_nothing() {
   nothing<<<1, 1>>>();
+  return cudaGetLastError();
+}
+
+cudaError_t launch_pause(std::uint64_t nanoseconds, cudaStream_t stream) {
+  pause<<<1, 1, 0, stream>>>(nanoseconds);
   return cudaGetLastError();
 }
 

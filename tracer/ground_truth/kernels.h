@@ -41,7 +41,16 @@ cudaError_t launch_page_walk(const char* input, char* output, std::uint64_t page
                              std::uint64_t listed);
 inline constexpr std::uint64_t kWalkThreads = 65536;
 
+// A grid-stride loop over a part of each stretch: bytes [offset, offset + bytes) of every `each` bytes, `count` times.
+// Reads, or writes zeros. Multiples of access_bytes.
+struct Stretches {
+  std::uint64_t offset = 0, bytes = 0, each = 0, count = 1;
+};
+cudaError_t launch_stretches(char* data, const Stretches& parts, bool write, const Loop& loop, std::uint32_t* sink);
+
 // Does nothing.
 cudaError_t launch_nothing();
+// One thread that waits so long: what is launched meanwhile follows at once, so its launch is not part of its time.
+cudaError_t launch_pause(std::uint64_t nanoseconds, cudaStream_t stream = nullptr);
 
 }  // namespace uvmtrace::ground_truth

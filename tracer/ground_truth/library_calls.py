@@ -3,7 +3,8 @@
 """Ground truth from single PyTorch calls on managed memory, for `uvmsim validate` (sim/validate/README.md).
 
     library_calls.py RECORDER.so OUTPUT.jsonl [--list first|classes] [--only TEXT] [--outputs host|nowhere|both]
-                     [--inputs gpu|host|both] [--all]
+                     [--inputs gpu|host|both] [--times N] [--seconds S] [--percent P]
+                     [--all]
 
 RECORDER.so is built beside uvm_experiments. Outputs and workspaces are on the host at first, so that the transfers show
 which pages each fault batch held, or nowhere, as a program's first touches find them. Inputs are on the GPU; with
@@ -11,33 +12,44 @@ which pages each fault batch held, or nowhere, as a program's first touches find
 read a part of them. Calls that fail, that make other allocations each time, or whose records CUPTI dropped, are left out
 and named; so are those of several kernels or with workspaces beyond a hundredth of their outputs (but with --all), as
 `validate` takes every kernel to touch every tensor whole. --list classes: the calls of call_classes.py.
+
+CUPTI makes calls slower while it listens, so a second process, in which nobody listens, makes the same calls in turns with
+this one: N times each (5), timed by CUDA events, written as `unobserved`. --seconds: begin no call after that many.
+--percent: only so many of the calls, chosen by the SHA-256 of their names.
 """
 import argparse
 import ctypes
+import hashlib
 import json
+import multiprocessing
 import os
 import sys
+import time
 
 import call_classes
 
 BLOCK = 2 << 20
 PLACES = {"nowhere": 0, "host": 1, "gpu": 2}
+PAUSE_CYCLES = 400_000  # some 0.2 ms: longer than it takes to launch a call
 KINDS = {1: "htod", 2: "dtoh", 3: "cpu_fault", 4: "gpu_fault", 5: "thrashing", 7: "remote_map"}
 
 
 class Recorder:
-    def __init__(self, path):
+    def __init__(self, path, record=True):
         self.library = ctypes.CDLL(path)
-        for name in ("uvm_start", "uvm_take"):
+        for name in ("uvm_start", "uvm_take", "uvm_host_speed"):
             getattr(self.library, name).restype = ctypes.c_char_p
         for name in ("uvm_prepared_address", "uvm_prepared_bytes"):
             getattr(self.library, name).restype = ctypes.c_ulonglong
-        problem = self.library.uvm_start(0).decode()
+        problem = self.library.uvm_start(0, int(record)).decode()
         if problem:
             sys.exit(f"library_calls: {problem}")
 
     def take(self):
         return json.loads(self.library.uvm_take())
+
+    def host_speed(self):
+        return json.loads(self.library.uvm_host_speed())
 
     def move_to_host(self, tensor):
         self.library.uvm_move_to_host(ctypes.c_void_p(tensor.data_ptr()), ctypes.c_size_t(size_of(tensor)))
@@ -151,7 +163,7 @@ def make(recorder, torch, name, inputs, call, place, inputs_on="gpu"):
 
 
 def is_whole(found, native):
-    """Whether `validate` can take the call's kernel to touch all of every tensor."""
+    """Returns whether `validate` may assume that the call's kernel touches all of every tensor."""
     tensors = found[2]
     sums = {"workspace": 0, "out": 0}
     for tensor in tensors:
@@ -189,38 +201,136 @@ def main():
     parser.add_argument("--inputs", choices=("gpu", "host", "both"), default="gpu")
     parser.add_argument("--list", choices=("first", "classes"), default="first")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--percent", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     options = parser.parse_args()
+    nobody = Nobody(options) if options.times > 0 else None
     recorder = Recorder(os.path.abspath(options.recorder))
-    import torch  # after the recorder has begun, before anything is allocated
-
-    allocator = torch.cuda.memory.CUDAPluggableAllocator(os.path.abspath(options.recorder), "uvm_allocate", "uvm_release")
-    torch.cuda.memory.change_current_allocator(allocator)
-    torch.manual_seed(0)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    host = recorder.host_speed()
+    torch = opened_torch(options)
     outputs = ("nowhere", "host") if options.outputs == "both" else (options.outputs,)
     places = [("gpu", place) for place in outputs] if options.inputs != "host" else []
     if options.inputs != "gpu":
         places.append(("host", "nowhere"))
-    made = 0
+    made, late, begin = 0, 0, time.monotonic()
     with open(options.output + ".part", "w", encoding="utf-8") as out:
         for name, inputs, call in chosen(options, torch):
+            if time.monotonic() - begin > options.seconds:
+                late += 1
+                continue
             try:
                 lines, reason = measured(recorder, torch, name, inputs, call, places, options.all)
+                if nobody:
+                    reason = nobody.add_times(name, lines, host) or reason
             except RuntimeError as error:
                 lines, reason = [], str(error).split("\n", maxsplit=1)[0]
                 recorder.library.uvm_release_all()
             for line in lines:
                 out.write(json.dumps(line, separators=(",", ":")) + "\n")
+            out.flush()
             made += len(lines)
             if reason:
                 print(f"library_calls: {name} left out{' in part' if lines else ''}: {reason}", file=sys.stderr)
+    if nobody:
+        nobody.leave()
     os.rename(options.output + ".part", options.output)
-    print(f"{made} calls in {options.output}")
+    print(f"{made} calls in {options.output}" + (f"; {late} left out: --seconds" if late else ""))
+
+
+def opened_torch(options):
+    """After the recorder has begun, before anything is allocated."""
+    import torch
+
+    allocator = torch.cuda.memory.CUDAPluggableAllocator(os.path.abspath(options.recorder), "uvm_allocate", "uvm_release")
+    torch.cuda.memory.change_current_allocator(allocator)
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    return torch
+
+
+class Nobody:
+    """The process in which nobody listens."""
+
+    def __init__(self, options):
+        context = multiprocessing.get_context("fork")  # nothing of CUDA or PyTorch is there yet
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve_times, args=(theirs, options), daemon=True)
+        self.process.start()
+
+    def add_times(self, name, lines, host):
+        """Gives each line its unobserved times. Returns why one has none."""
+        if not lines:
+            return ""
+        self.pipe.send((name, [(line["inputs_on"], line["outputs_on"]) for line in lines]))
+        times, reason = self.pipe.recv()
+        for line, kernel_ns in zip(lines, times):
+            events = line.pop("events")  # stay last
+            line["unobserved"] = {"kernel_ns": kernel_ns, "host": host}
+            line["events"] = events
+        del lines[len(times):]
+        return reason
+
+    def leave(self):
+        self.pipe.send(None)
+        self.process.join()
+
+
+def serve_times(pipe, options):
+    """Makes the same list of calls and times those that are asked for, in its order."""
+    recorder = Recorder(os.path.abspath(options.recorder), record=False)
+    torch = opened_torch(options)
+    asked = pipe.recv()
+    for name, inputs, call in chosen(options, torch):
+        if asked is None:
+            return
+        if name != asked[0]:
+            continue
+        times, reason = [], ""
+        try:
+            call(*inputs)
+            torch.cuda.synchronize()
+            recorder.library.uvm_learn()
+            call(*inputs)
+            torch.cuda.synchronize()
+            for inputs_on, place in asked[1]:
+                times.append([timed(recorder, torch, inputs, call, place, inputs_on) for _ in range(options.times)])
+        except RuntimeError as error:
+            reason = "without a listener: " + str(error).split("\n", maxsplit=1)[0]
+            recorder.library.uvm_release_all()
+        pipe.send((times, reason))
+        asked = pipe.recv()
+
+
+def timed(recorder, torch, inputs, call, place, inputs_on):
+    """Nanoseconds of the call on the GPU, launches hidden behind a pause."""
+    if recorder.library.uvm_prepare(PLACES[place], 0) < 0:
+        raise RuntimeError("managed memory was refused")
+    for tensor in inputs if inputs_on == "host" else ():
+        recorder.move_to_host(tensor)
+    before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    torch.cuda._sleep(PAUSE_CYCLES)
+    before.record()
+    outputs = call(*inputs)
+    after.record()
+    torch.cuda.synchronize()
+    fine = recorder.library.uvm_as_prepared() == 1
+    del outputs
+    recorder.library.uvm_release_all()
+    if not fine:
+        raise RuntimeError("it made other allocations than before")
+    return round(before.elapsed_time(after) * 1e6)
 
 
 def chosen(options, torch):
     every = call_classes.calls(torch) if options.list == "classes" else calls(torch)
-    return (call for call in every if options.only in call[0])
+    return (call for call in every if options.only in call[0] and lot(call[0]) < options.percent)
+
+
+def lot(name):
+    """0 to 99, from the name alone."""
+    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % 100
 
 
 def measured(recorder, torch, name, inputs, call, places, several):

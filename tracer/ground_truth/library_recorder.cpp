@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What library_calls.py needs of CUDA, as a library with C names: PyTorch allocates through it (a pluggable allocator),
-// and CUPTI's records of a call come back as JSON. One thread calls all of it but the allocator's two.
+// The CUDA functions for library_calls.py, as a library with C names: PyTorch allocates through it (a pluggable
+// allocator), and CUPTI's records of a call come back as JSON. One thread calls all of it but the allocator's two.
 //
 // A call is made several times with the same allocations. learn(): the next one shows them. prepare(place): they are
 // made beforehand, where `place` says, and handed out in their order; what the call frees stays until release_all().
@@ -9,11 +9,14 @@
 #include <cstddef>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tracer/ground_truth/cupti_recorder.h"
 #include "tracer/ground_truth/device.h"
+#include "tracer/ground_truth/host_speed.h"
 
 namespace uvmtrace::ground_truth {
 namespace {
@@ -28,9 +31,11 @@ struct Block {
 struct State {
   std::mutex mutex;
   ManagedBudget budget;
+  std::optional<FreeMemory> room;  // free memory when uvm_ask_once() was called; empty: queried at each allocation
   bool learning = false;
   std::vector<std::size_t> sizes;  // of the call, in order
   std::vector<Block> prepared;
+  std::unordered_map<void*, std::size_t> live;  // all that was allocated and not freed, and its size
   std::size_t handed_out = 0;
   bool surprised = false;  // the call wanted something else than the one before
   std::string text;        // the last answer
@@ -42,12 +47,22 @@ State& state() {
 
 void* managed(std::size_t bytes) {
   State& shared = state();
-  const FreeMemory room = free_memory();
+  const FreeMemory room = shared.room ? *shared.room : free_memory();
   if (!shared.budget.refusal(bytes, room.device_bytes, room.host_bytes).empty()) return nullptr;
   void* memory = nullptr;
   if (cudaMallocManaged(&memory, bytes) != cudaSuccess) return nullptr;
   shared.budget.allocated(bytes);
+  shared.live.emplace(memory, bytes);
   return memory;
+}
+
+void free_managed(void* memory) {
+  State& shared = state();
+  const auto found = shared.live.find(memory);
+  if (found == shared.live.end()) return;
+  cudaFree(memory);
+  shared.budget.freed(found->second);
+  shared.live.erase(found);
 }
 
 bool is_prepared(const void* memory) {
@@ -113,20 +128,19 @@ void* uvm_allocate(std::size_t bytes, int /*device*/, void* /*stream*/) {
   return managed(bytes);
 }
 
-void uvm_release(void* memory, std::size_t bytes, int /*device*/, void* /*stream*/) {
+void uvm_release(void* memory, std::size_t /*bytes*/, int /*device*/, void* /*stream*/) {
   State& shared = state();
   const std::lock_guard lock(shared.mutex);
   if (memory == nullptr || is_prepared(memory)) return;
-  cudaFree(memory);
-  shared.budget.freed(bytes);
+  free_managed(memory);
 }
 
-// Creates the context of `device` and begins to record. An empty text, or what went wrong.
-const char* uvm_start(int device) {
+// Creates the context of `device` and, if `record` is not 0, begins to record. An empty text, or what went wrong.
+const char* uvm_start(int device, int record) {
   State& shared = state();
   try {
     open_device(device);
-    shared.text = start_recording(static_cast<std::uint32_t>(device), kNoPeer);
+    shared.text = record != 0 ? start_recording(static_cast<std::uint32_t>(device), kNoPeer) : "";
   } catch (const std::exception& error) {
     shared.text = error.what();
   }
@@ -160,26 +174,45 @@ void uvm_move_to_host(const void* memory, std::size_t bytes) {
   if (bytes != 0) prefetch(static_cast<const char*>(memory), bytes, kHost);
 }
 
+// From now on allocations are not preceded by the question how much is free: they count against what is free now.
+void uvm_ask_once() { state().room = free_memory(); }
+
+// All that is allocated, to the host. Returns its bytes.
+unsigned long long uvm_move_all_to_host() {
+  constexpr int kHost = -1;
+  unsigned long long sum = 0;
+  for (const auto& [memory, bytes] : state().live) {
+    prefetch(static_cast<const char*>(memory), bytes, kHost);
+    sum += bytes;
+  }
+  cudaDeviceSynchronize();
+  return sum;
+}
+
 // The i-th of them: address and size.
 unsigned long long uvm_prepared_address(int i) {
   return reinterpret_cast<unsigned long long>(state().prepared.at(static_cast<std::size_t>(i)).memory);
 }
 unsigned long long uvm_prepared_bytes(int i) { return state().prepared.at(static_cast<std::size_t>(i)).bytes; }
 
-// Whether the call took just these, all of them.
+// Returns whether the call took exactly these allocations.
 int uvm_as_prepared() { return !state().surprised && state().handed_out == state().prepared.size() ? 1 : 0; }
 
 void uvm_release_all() {
   State& shared = state();
-  for (const Block& block : shared.prepared) {
-    cudaFree(block.memory);
-    shared.budget.freed(block.bytes);
-  }
+  for (const Block& block : shared.prepared) free_managed(block.memory);
   shared.prepared.clear();
   shared.handed_out = 0;
 }
 
-// What CUPTI recorded since the last call, as JSON; valid until the next one.
+// host_speed.h, as JSON; valid until the next answer.
+const char* uvm_host_speed() {
+  State& shared = state();
+  shared.text = to_json(measure_host_speed());
+  return shared.text.c_str();
+}
+
+// Returns CUPTI's records since the last call, as JSON; valid until the next one.
 const char* uvm_take() {
   State& shared = state();
   shared.text = to_json(take_recording());

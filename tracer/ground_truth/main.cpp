@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // uvm_experiments: ground truth for `uvmsim validate` and `uvmsim calibrate` from this machine's GPU and driver.
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tracer/ground_truth/cost_tables.h"
 #include "tracer/ground_truth/cupti_recorder.h"
 #include "tracer/ground_truth/device.h"
+#include "tracer/ground_truth/driver_queue.h"
 #include "tracer/ground_truth/experiment.h"
+#include "tracer/ground_truth/host_speed.h"
+#include "tracer/ground_truth/observer.h"
 #include "tracer/ground_truth/oversubscription.h"
 #include "tracer/ground_truth/run_beyond.h"
+#include "tracer/ground_truth/run_calls.h"
 #include "tracer/ground_truth/run_experiment.h"
 
 namespace uvmtrace::ground_truth {
@@ -24,16 +32,20 @@ constexpr int kAttempts = 3;  // of an experiment whose records were dropped
 
 constexpr const char* kUsage =
     R"(usage: uvm_experiments [options] --output FILE.jsonl     experiments with known accesses
+       uvm_experiments [options] --observer FILE.jsonl     what it costs that somebody listens
        uvm_experiments [options] --peer N --output FILE    the same, of memory that GPU N has at first
        uvm_experiments [options] --costs FILE.txt          what calls and copies cost
+       uvm_experiments [options] --calls FILE.jsonl        how long calls on managed memory keep the host and last
        uvm_experiments [options] --list                    the experiments, without a GPU
        uvm_experiments --oversubscribe --i-know-this-can-hang-the-gpu --output FILE    programs beyond GPU memory
 
-Makes small programs fault on managed memory and writes what CUPTI saw, one experiment per line, for
-`uvmsim validate` and `uvmsim calibrate`. Leave the GPU alone meanwhile.
+Makes small programs fault on managed memory and writes, one experiment per line, what CUPTI saw (which pages, in which
+batch) and how long the same took while nobody listened, for `uvmsim validate` and `uvmsim calibrate`. Listening makes
+kernels slower, up to 2.5 times, so a second process makes the same experiments without. Leave the GPU alone meanwhile.
 
-  --only TEXT     experiments whose name contains TEXT
+  --only TEXT     experiments, or programs of --calls, whose name contains TEXT
   --repeats N     each N times (default 1); later ones are called NAME_rep2, ...
+  --times N       runs without a listener (default 5, 0 for none); with --observer: runs under each
   --seed N        of the random lists (default 1)
   --quick         a tenth of the experiments, none above 16 MB
   --device N      GPU (default 0)
@@ -41,7 +53,10 @@ Makes small programs fault on managed memory and writes what CUPTI saw, one expe
   --share PERCENT of the free memory that may become managed memory (default 25, at most 50)
 
 Managed memory never exceeds that share of what the GPU has free, nor half of what the host has free.
-Experiments that would are refused; those whose records CUPTI dropped are repeated, then left out.
+Experiments that would are refused. Those whose records CUPTI dropped are repeated; then only their times are written.
+
+--observer runs each experiment in turns with nobody listening, under CUPTI, and under the driver's own queue for faults
+and replays and for migrations, too: times and counts. observer_costs.py tells from them what a record costs.
 
 --oversubscribe does the opposite: programs that need 1.3 times the memory that the GPU has free, so that the driver
 evicts. Some drivers and GPUs hang then until the machine is restarted, and everybody else on the GPU waits. Never on a
@@ -49,10 +64,10 @@ GPU that you share; --i-know-this-can-hang-the-gpu must say that you know. --onl
 )";
 
 struct Options {
-  std::string output, costs, only;
+  std::string output, observer, costs, calls, only;
   bool list = false, quick = false;
   bool oversubscribe = false, acknowledged = false;
-  std::uint32_t repeats = 1, share = kDefaultSharePercent, device = 0;
+  std::uint32_t repeats = 1, times = 5, share = kDefaultSharePercent, device = 0;
   int peer = kNoPeer;
   std::uint64_t seed = 1;
 };
@@ -92,27 +107,33 @@ Options parse(int count, char** arguments) {
       (word == kOversubscribeFlag ? options.oversubscribe : options.acknowledged) = true;
       continue;
     }
-    const bool known = word == "--output" || word == "-o" || word == "--costs" || word == "--only" ||
-                       word == "--repeats" || word == "--seed" || word == "--device" || word == "--peer" ||
-                       word == "--share";
+    const bool known = word == "--output" || word == "-o" || word == "--observer" || word == "--costs" ||
+                       word == "--calls" || word == "--only" || word == "--repeats" || word == "--times" ||
+                       word == "--seed" || word == "--device" || word == "--peer" || word == "--share";
     if (!known) fail_usage("unknown argument '" + word + "'; --help shows what there is");
     if (++i == count) fail_usage(word + " needs a value");
     const char* value = arguments[i];
     if (word == "--output" || word == "-o") options.output = value;
+    if (word == "--observer") options.observer = value;
     if (word == "--costs") options.costs = value;
+    if (word == "--calls") options.calls = value;
     if (word == "--only") options.only = value;
     if (word == "--repeats") options.repeats = static_cast<std::uint32_t>(number(word, value, 1, 1000));
+    if (word == "--times") options.times = static_cast<std::uint32_t>(number(word, value, 0, 1000));
     if (word == "--seed") options.seed = number(word, value, 0, 1000000000);
     if (word == "--device") options.device = static_cast<std::uint32_t>(number(word, value, 0, 255));
     if (word == "--peer") options.peer = static_cast<int>(number(word, value, 0, 255));
     if (word == "--share") options.share = static_cast<std::uint32_t>(number(word, value, 1, kLargestSharePercent));
   }
-  if (!options.list && options.output.empty() && options.costs.empty()) {
-    fail_usage("nothing to do: give --output, --costs or --list; --help explains");
+  int files = 0;
+  for (const std::string* file : {&options.output, &options.observer, &options.costs, &options.calls}) {
+    files += file->empty() ? 0 : 1;
   }
-  if (!options.output.empty() && !options.costs.empty()) {
-    fail_usage("--output and --costs exclude each other: recording would be part of the costs");
+  if (!options.list && files == 0) {
+    fail_usage("nothing to do: give --output, --observer, --costs, --calls or --list; --help explains");
   }
+  if (files > 1) fail_usage("--output, --observer, --costs and --calls exclude each other: each is a run of its own");
+  if (!options.observer.empty() && options.times == 0) fail_usage("--observer needs --times of 1 or more");
   if (options.oversubscribe) {
     const std::string refusal = oversubscription_refusal(options.acknowledged);
     if (!refusal.empty()) fail_usage(refusal);
@@ -158,46 +179,236 @@ class OutputFile {
 };
 
 struct Counts {
-  int made = 0, refused = 0, left_out = 0, repeated = 0;
+  int made = 0, times_only = 0, refused = 0, left_out = 0, repeated = 0;
 };
 
-void make_one(Runner& runner, const Experiment& experiment, std::uint32_t repeat, std::FILE* out, Counts& counts) {
-  std::string reason;
-  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
-    Measurement measurement;
-    try {
-      measurement = runner.run(experiment);
-    } catch (const Refusal& refusal) {
-      std::fprintf(stderr, "uvm_experiments: error: %s refused: %s\n", experiment.name.c_str(), refusal.what());
-      ++counts.refused;
-      return;
+std::vector<Experiment> chosen(const Options& options, std::uint32_t sm_count) {
+  ListOptions list;
+  list.seed = options.seed;
+  list.quick = options.quick;
+  list.sm_count = sm_count;
+  std::vector<Experiment> experiments;
+  for (Experiment& experiment : options.peer == kNoPeer ? default_experiments(list) : peer_experiments(list)) {
+    if (experiment.name.find(options.only) != std::string::npos) experiments.push_back(std::move(experiment));
+  }
+  return experiments;
+}
+
+DeviceInfo open_gpus(const Options& options) {
+  DeviceInfo device = open_device(static_cast<int>(options.device));
+  if (options.peer != kNoPeer) open_peer(static_cast<int>(options.device), options.peer);
+  return device;
+}
+
+// The state of a worker: the GPU, the experiments of the list, the listener.
+class Timed {
+ public:
+  Timed(const Options& options, Observer observer)
+      : observer_(observer),
+        device_(open_gpus(options)),
+        experiments_(chosen(options, device_.sm_count)),
+        budget_(options.share),
+        runner_(static_cast<int>(options.device), options.peer, budget_) {
+    std::string problem;
+    if (observer == Observer::kCupti) problem = start_recording(options.device, options.peer);
+    if (observer == Observer::kQueueFaults) problem = queue_.start(DriverQueue::Events::kFaults);
+    if (observer == Observer::kQueue) problem = queue_.start(DriverQueue::Events::kFaultsAndMigrations);
+    if (!problem.empty()) throw DeviceError(problem);
+  }
+
+  Timing run(std::size_t i) {
+    Timing timing = runner_.time(experiments_.at(i), [this] { take(); });
+    const Timing counted = take();
+    timing.raw_faults = counted.raw_faults;
+    timing.replays = counted.replays;
+    timing.migrations = counted.migrations;
+    timing.dropped = counted.dropped;
+    return timing;
+  }
+
+ private:
+  // Returns the listener's counts since the last call. A GPU fault of CUPTI is a batch, and counts as its replay.
+  Timing take() {
+    Timing timing;
+    if (observer_ == Observer::kCupti) {
+      const Recording recording = take_recording();
+      timing.dropped = recording.dropped;
+      for (const CounterRecord& record : recording.counters) {
+        const bool copy = record.kind == CounterKind::kHostToDevice || record.kind == CounterKind::kDeviceToHost ||
+                          record.kind == CounterKind::kDeviceToDevice;
+        timing.migrations += copy ? 1 : 0;
+        timing.replays += record.kind == CounterKind::kGpuFault ? 1 : 0;
+      }
+    } else if (observer_ != Observer::kNobody) {
+      const DriverQueue::Counts counts = queue_.take();
+      timing.raw_faults = counts.raw_faults;
+      timing.replays = counts.replays;
+      timing.migrations = counts.migrations;
+      timing.dropped = counts.dropped;
     }
-    reason = defect(experiment, measurement);
+    return timing;
+  }
+
+  Observer observer_;
+  DeviceInfo device_;
+  std::vector<Experiment> experiments_;
+  ManagedBudget budget_;
+  Runner runner_;
+  DriverQueue queue_;
+};
+
+std::unique_ptr<Worker> worker(const Options& options, Observer observer) {
+  return std::make_unique<Worker>(observer, [&options](Observer who) -> Worker::RunOne {
+    auto timed = std::make_shared<Timed>(options, who);
+    return [timed](std::size_t i) { return timed->run(i); };
+  });
+}
+
+void time_without_listener(Worker& nobody, std::size_t i, std::uint32_t runs, Unobserved& out) {
+  for (std::uint32_t run = 0; run < runs; ++run) {
+    const Timing timing = nobody.run(i);
+    if (timing.kernel_ns > 0) out.kernel_ns.push_back(timing.kernel_ns);
+    if (timing.host_ns > 0) out.host_ns.push_back(timing.host_ns);
+  }
+}
+
+// Both parts of the experiment in turns: half of the runs that nobody listens to, the recorded one, the other half.
+void make_one(Runner& runner, Worker* nobody, const Options& options, const Experiment& experiment, std::size_t i,
+              std::uint32_t repeat, const std::string& host, std::FILE* out, Counts& counts) {
+  try {
+    Unobserved unobserved;
+    unobserved.host = host;
+    const std::uint32_t first = (options.times + 1) / 2;
+    if (nobody != nullptr) time_without_listener(*nobody, i, first, unobserved);
+    Measurement measurement;
+    std::string reason;
+    for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+      measurement = runner.run(experiment);
+      reason = defect(experiment, measurement);
+      if (reason.empty()) break;
+      ++counts.repeated;
+    }
+    if (nobody != nullptr) time_without_listener(*nobody, i, options.times - first, unobserved);
+    measurement.unobserved = std::move(unobserved);
     if (reason.empty()) {
       std::fputs(to_line(experiment, measurement, repeat).c_str(), out);
       ++counts.made;
       return;
     }
-    ++counts.repeated;
+    std::fprintf(stderr, "uvm_experiments: %s %s after %d attempts: %s\n", experiment.name.c_str(),
+                 nobody != nullptr ? "has times only" : "left out", kAttempts, reason.c_str());
+    if (nobody != nullptr) std::fputs(to_line_of_times(experiment, measurement, repeat).c_str(), out);
+    ++(nobody != nullptr ? counts.times_only : counts.left_out);
+  } catch (const Refusal& refusal) {
+    std::fprintf(stderr, "uvm_experiments: error: %s refused: %s\n", experiment.name.c_str(), refusal.what());
+    ++counts.refused;
   }
-  std::fprintf(stderr, "uvm_experiments: %s left out after %d attempts: %s\n", experiment.name.c_str(), kAttempts,
-               reason.c_str());
-  ++counts.left_out;
 }
 
-int make_experiments(const Options& options, const std::vector<Experiment>& experiments, ManagedBudget& budget) {
+void announce(const DeviceInfo& device, const HostSpeed& host) {
+  std::fprintf(stderr, "uvm_experiments: %s, %u SMs, CUDA %d (driver supports %d); host %s\n", device.name.c_str(),
+               device.sm_count, device.runtime, device.driver, to_json(host).c_str());
+}
+
+int make_experiments(const Options& options) {
   OutputFile output(options.output);
+  std::unique_ptr<Worker> nobody;
+  if (options.times > 0) nobody = worker(options, Observer::kNobody);
+  const HostSpeed host = measure_host_speed();
+  if (nobody != nullptr) nobody->wait_until_open();
+  const DeviceInfo device = open_gpus(options);
+  announce(device, host);
+  const std::vector<Experiment> experiments = chosen(options, device.sm_count);
+  if (experiments.empty()) fail_usage("--only matches no experiment; --list names them");
+  ManagedBudget budget(options.share);
   Runner runner(static_cast<int>(options.device), options.peer, budget);
   const std::string problem = start_recording(options.device, options.peer);
   if (!problem.empty()) throw DeviceError(problem);
   Counts counts;
   for (std::uint32_t repeat = 1; repeat <= options.repeats; ++repeat) {
-    for (const Experiment& experiment : experiments) make_one(runner, experiment, repeat, output.get(), counts);
+    for (std::size_t i = 0; i < experiments.size(); ++i) {
+      make_one(runner, nobody.get(), options, experiments[i], i, repeat, to_json(host), output.get(), counts);
+      std::fflush(output.get());
+    }
   }
   if (counts.made == 0) throw DeviceError("no experiment could be made");
   output.finish();
-  std::printf("%d experiments in %s; %d refused, %d left out, %d attempts repeated\n", counts.made,
-              options.output.c_str(), counts.refused, counts.left_out, counts.repeated);
+  std::printf("%d experiments in %s; %d with times only, %d refused, %d left out, %d attempts repeated\n", counts.made,
+              options.output.c_str(), counts.times_only, counts.refused, counts.left_out, counts.repeated);
+  return 0;
+}
+
+std::string to_line(const Experiment& experiment, const std::array<std::vector<Timing>, kObservers>& runs,
+                    const std::string& host) {
+  std::string out = "{\"name\":\"" + experiment.name + "\",\"host\":" + host;
+  for (std::size_t who = 0; who < kObservers; ++who) {
+    out += std::string(",\"") + kObserverNames[who] + "\":[";
+    for (const Timing& run : runs[who]) {
+      out += std::string(out.back() == '[' ? "" : ",") + "{\"kernel_ns\":" + std::to_string(run.kernel_ns) +
+             ",\"host_ns\":" + std::to_string(run.host_ns) + ",\"raw_faults\":" + std::to_string(run.raw_faults) +
+             ",\"replays\":" + std::to_string(run.replays) + ",\"migrations\":" + std::to_string(run.migrations) +
+             ",\"dropped\":" + std::to_string(run.dropped) + "}";
+    }
+    out += ']';
+  }
+  return out + "}\n";
+}
+
+int compare_observers(const Options& options) {
+  OutputFile output(options.observer);
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (std::size_t who = 0; who < kObservers; ++who) workers.push_back(worker(options, static_cast<Observer>(who)));
+  const HostSpeed host = measure_host_speed();
+  for (const auto& each : workers) each->wait_until_open();
+  const DeviceInfo device = open_gpus(options);
+  announce(device, host);
+  const std::vector<Experiment> experiments = chosen(options, device.sm_count);
+  if (experiments.empty()) fail_usage("--only matches no experiment; --list names them");
+  int made = 0;
+  for (std::size_t i = 0; i < experiments.size(); ++i) {
+    try {
+      std::array<std::vector<Timing>, kObservers> runs;
+      for (std::uint32_t run = 0; run < options.times; ++run) {
+        for (std::size_t who = 0; who < kObservers; ++who) runs[who].push_back(workers[who]->run(i));
+      }
+      std::fputs(to_line(experiments[i], runs, to_json(host)).c_str(), output.get());
+      std::fflush(output.get());
+      ++made;
+    } catch (const Refusal& refusal) {
+      std::fprintf(stderr, "uvm_experiments: error: %s refused: %s\n", experiments[i].name.c_str(), refusal.what());
+    }
+  }
+  if (made == 0) throw DeviceError("no experiment could be made");
+  output.finish();
+  std::printf("%d experiments under %zu observers in %s\n", made, kObservers, options.observer.c_str());
+  return 0;
+}
+
+// The written part stays in the .part file when the program is ended early.
+int make_calls(const Options& options) {
+  const FirstCalls first = time_first_calls(static_cast<int>(options.device));  // before anything else of this process
+  announce(open_gpus(options), measure_host_speed());
+  ManagedBudget budget(options.share);
+  OutputFile output(options.calls);
+  std::fputs(to_line(first).c_str(), output.get());
+  CallRunner runner(static_cast<int>(options.device), budget);
+  Counts counts;
+  for (std::uint32_t pass = 1; pass <= options.repeats; ++pass) {
+    for (const CallProgram& program : call_programs()) {
+      if (program.name.find(options.only) == std::string::npos) continue;
+      try {
+        std::fputs(to_line(program, runner.run(program), pass).c_str(), output.get());
+        std::fflush(output.get());
+        ++counts.made;
+      } catch (const Refusal& refusal) {
+        std::fprintf(stderr, "uvm_experiments: error: %s refused: %s\n", program.name.c_str(), refusal.what());
+        ++counts.refused;
+      }
+    }
+  }
+  if (counts.made == 0) throw DeviceError("no program could be made; does --only match one?");
+  output.finish();
+  std::printf("%d timed programs in %s; %d refused\n", counts.made, options.calls.c_str(), counts.refused);
   return 0;
 }
 
@@ -223,24 +434,9 @@ int make_beyond(const Options& options) {
 }
 
 int run(const Options& options) {
-  ListOptions list;
-  list.seed = options.seed;
-  list.quick = options.quick;
-  DeviceInfo device;
-  if (!options.list) {
-    device = open_device(static_cast<int>(options.device));
-    if (options.peer != kNoPeer) open_peer(static_cast<int>(options.device), options.peer);
-    list.sm_count = device.sm_count;
-    std::fprintf(stderr, "uvm_experiments: %s, %u SMs, CUDA %d (driver supports %d)\n", device.name.c_str(),
-                 device.sm_count, device.runtime, device.driver);
-  }
-  if (options.oversubscribe) return make_beyond(options);
-  std::vector<Experiment> experiments;
-  for (Experiment& experiment : options.peer == kNoPeer ? default_experiments(list) : peer_experiments(list)) {
-    if (experiment.name.find(options.only) != std::string::npos) experiments.push_back(std::move(experiment));
-  }
-  if (experiments.empty() && options.costs.empty()) fail_usage("--only matches no experiment; --list names them");
   if (options.list) {
+    const std::vector<Experiment> experiments = chosen(options, ListOptions{}.sm_count);
+    if (experiments.empty()) fail_usage("--only matches no experiment; --list names them");
     for (const Experiment& experiment : experiments) {
       std::printf("%-36s %-12s %12llu bytes, %zu touches, %s\n", experiment.name.c_str(), mode_text(experiment).c_str(),
                   static_cast<unsigned long long>(experiment.bytes), experiment.touches.size(),
@@ -248,15 +444,20 @@ int run(const Options& options) {
     }
     return 0;
   }
-  ManagedBudget budget(options.share);
-  if (!options.costs.empty()) {
-    OutputFile output(options.costs);
-    print_cost_tables(output.get(), budget);
-    output.finish();
-    std::printf("costs in %s\n", options.costs.c_str());
-    return 0;
+  if (options.oversubscribe) {
+    announce(open_gpus(options), measure_host_speed());
+    return make_beyond(options);
   }
-  return make_experiments(options, experiments, budget);
+  if (!options.output.empty()) return make_experiments(options);
+  if (!options.observer.empty()) return compare_observers(options);
+  if (!options.calls.empty()) return make_calls(options);
+  announce(open_gpus(options), measure_host_speed());
+  OutputFile output(options.costs);
+  ManagedBudget budget(options.share);
+  print_cost_tables(output.get(), budget);
+  output.finish();
+  std::printf("costs in %s\n", options.costs.c_str());
+  return 0;
 }
 
 }  // namespace

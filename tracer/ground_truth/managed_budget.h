@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much managed memory this program lets itself have. Managed memory beyond what the card has free would make the
-// driver evict, and on a shared machine hang other people's work: so never more than half of what is free.
+// The limit on managed memory of this program: at most half of the free memory. Managed memory beyond the card's free
+// memory would make the driver evict, and on a shared machine hang other people's work.
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace uvmtrace::ground_truth {
 
 inline constexpr std::uint32_t kDefaultSharePercent = 25;
 inline constexpr std::uint32_t kLargestSharePercent = 50;
+
+// An allocation would have exceeded the budget.
+struct Refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 class ManagedBudget {
  public:

@@ -86,6 +86,38 @@ bool has_kernel(const Experiment& experiment) {
   return experiment.mode != Mode::kPrefetch && experiment.mode != Mode::kPrefetchAndBack;
 }
 
+// Everything but the events, without the closing brace.
+std::string beginning(const Experiment& experiment, const Measurement& measurement, std::uint32_t repeat) {
+  std::string out = "{\"name\":\"" + experiment.name + (repeat > 1 ? "_rep" + std::to_string(repeat) : "") +
+                    "\",\"mode\":\"" + mode_text(experiment) + "\",\"bytes\":" + std::to_string(experiment.bytes) +
+                    ",\"va_offset_in_2m\":" + std::to_string(measurement.base % kBlockBytes) + ",\"advise\":\"" +
+                    experiment.advise + "\",\"host_populated\":" + ranges_text(experiment.host_populated) +
+                    ",\"gpu_resident\":" + ranges_text(experiment.gpu_resident);
+  if (!experiment.peer_resident.empty()) out += ",\"peer_resident\":" + ranges_text(experiment.peer_resident);
+  const Experiment usual;
+  if (experiment.loop_threads != usual.loop_threads || experiment.access_bytes != usual.access_bytes) {
+    out += ",\"loop_threads\":" + std::to_string(experiment.loop_threads) +
+           ",\"access_bytes\":" + std::to_string(experiment.access_bytes);
+  }
+  out += ",\"touches\":" + touches_text(experiment);
+  if (measurement.native_ns > 0) out += ",\"native_ns\":" + std::to_string(measurement.native_ns);
+  const auto put_times = [&out](const char* key, const std::vector<std::uint64_t>& times) {
+    if (times.empty()) return;
+    out += std::string(out.back() == '{' ? "" : ",") + '"' + key + "\":[";
+    for (std::size_t i = 0; i < times.size(); ++i) out += (i > 0 ? "," : "") + std::to_string(times[i]);
+    out += ']';
+  };
+  const Unobserved& unobserved = measurement.unobserved;
+  if (!unobserved.kernel_ns.empty() || !unobserved.host_ns.empty()) {
+    out += ",\"unobserved\":{";
+    put_times("kernel_ns", unobserved.kernel_ns);
+    put_times("host_ns", unobserved.host_ns);
+    if (!unobserved.host.empty()) out += ",\"host\":" + unobserved.host;
+    out += '}';
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string defect(const Experiment& experiment, const Measurement& measurement) {
@@ -144,25 +176,16 @@ std::string to_line(const Experiment& experiment, const Measurement& measurement
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.kernel > b.kernel;
   });
 
-  std::string out = "{\"name\":\"" + experiment.name + (repeat > 1 ? "_rep" + std::to_string(repeat) : "") +
-                    "\",\"mode\":\"" + mode_text(experiment) + "\",\"bytes\":" + std::to_string(experiment.bytes) +
-                    ",\"va_offset_in_2m\":" + std::to_string(measurement.base % kBlockBytes) + ",\"advise\":\"" +
-                    experiment.advise + "\",\"host_populated\":" + ranges_text(experiment.host_populated) +
-                    ",\"gpu_resident\":" + ranges_text(experiment.gpu_resident);
-  if (!experiment.peer_resident.empty()) out += ",\"peer_resident\":" + ranges_text(experiment.peer_resident);
-  const Experiment usual;
-  if (experiment.loop_threads != usual.loop_threads || experiment.access_bytes != usual.access_bytes) {
-    out += ",\"loop_threads\":" + std::to_string(experiment.loop_threads) +
-           ",\"access_bytes\":" + std::to_string(experiment.access_bytes);
-  }
-  out += ",\"touches\":" + touches_text(experiment);
-  if (measurement.native_ns > 0) out += ",\"native_ns\":" + std::to_string(measurement.native_ns);
-  out += ",\"events\":[";
+  std::string out = beginning(experiment, measurement, repeat) + ",\"events\":[";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) out += ',';
     out += '[' + lines[i].text + ']';
   }
   return out + "]}\n";
+}
+
+std::string to_line_of_times(const Experiment& experiment, const Measurement& measurement, std::uint32_t repeat) {
+  return beginning(experiment, measurement, repeat) + "}\n";
 }
 
 }  // namespace uvmtrace::ground_truth

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUPTI reported around one experiment, and its line in the file that `uvmsim validate` reads. No CUDA here.
+// CUPTI's records of one experiment, and its line in the file that `uvmsim validate` reads. It does not use CUDA.
 #pragma once
 
 #include <array>
@@ -44,11 +44,19 @@ struct Recording {
   std::uint64_t dropped = 0;  // records that CUPTI says it lost
 };
 
+// The same experiment while nobody listened, run by run. Listening makes it slower, up to 2.5 times.
+struct Unobserved {
+  std::vector<std::uint64_t> kernel_ns;  // sum of its kernels; empty where it has none
+  std::vector<std::uint64_t> host_ns;    // accesses of the CPU, prefetches; empty where the host does nothing
+  std::string host;                      // host_speed.h, as JSON
+};
+
 struct Measurement {
   std::uint64_t base = 0;      // address of the allocation
   std::uint64_t begin_ns = 0;  // on CUPTI's clock: what started earlier is preparation
   Recording recording;
   std::uint64_t native_ns = 0;  // of the same kernel with everything resident; 0: not measured
+  Unobserved unobserved;
 };
 
 // Why the measurement cannot be used: records were dropped or are evidently missing. Empty: it can.
@@ -56,5 +64,7 @@ std::string defect(const Experiment& experiment, const Measurement& measurement)
 
 // The line with its newline; times count from the first event. `repeat` from 1 on; later ones have _rep<n> in the name.
 std::string to_line(const Experiment& experiment, const Measurement& measurement, std::uint32_t repeat);
+// The same without events, for one that has a defect: only its unobserved times are of use.
+std::string to_line_of_times(const Experiment& experiment, const Measurement& measurement, std::uint32_t repeat);
 
 }  // namespace uvmtrace::ground_truth

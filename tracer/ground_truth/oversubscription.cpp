@@ -5,7 +5,7 @@ namespace uvmtrace::ground_truth {
 
 namespace {
 
-// Of the free memory, in percent: what fits, and what does not.
+// Sizes in percent of the free memory: one that fits, and one that does not.
 constexpr std::uint64_t kFits = 50, kBeyond = 130;
 constexpr std::uint64_t kUnit = std::uint64_t{64} << 20;  // arrays are multiples of it: 32 blocks
 

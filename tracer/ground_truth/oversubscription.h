@@ -17,7 +17,7 @@ inline constexpr const char* kAcknowledgeFlag = "--i-know-this-can-hang-the-gpu"
 // May programs run beyond memory when the user gave these flags? Empty: yes. Otherwise why not, in one line.
 std::string oversubscription_refusal(bool acknowledged);
 
-// As `program` and its parameters in sim/validate/README.md.
+// The `program` and its parameters as in sim/validate/README.md.
 enum class BeyondProgram : std::uint8_t { kSparseBlocks, kSliceScans, kPageWalk };
 
 struct BeyondRun {
@@ -42,7 +42,7 @@ std::vector<BeyondRun> beyond_runs(std::uint64_t free_device_bytes, std::uint64_
 // The host must hold all of it, and have as much again. Empty: it does.
 std::string host_refusal(const BeyondRun& run, std::uint64_t free_host_bytes);
 
-// What CUPTI recorded while the host wrote the arrays, and in each step.
+// CUPTI's records while the host wrote the arrays, and in each step.
 struct BeyondMeasurement {
   Recording preparation;
   std::vector<Recording> steps;

@@ -2,6 +2,8 @@
 #include "tracer/ground_truth/run_experiment.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstring>
 
 #include "tracer/ground_truth/cupti_recorder.h"
@@ -12,6 +14,7 @@ namespace uvmtrace::ground_truth {
 namespace {
 
 constexpr std::uint64_t kMostTouches = std::uint64_t{1} << 20;
+constexpr std::uint64_t kPauseNs = 40'000;  // longer than it takes to launch a kernel and two events
 
 template <class T>
 T* device_memory(std::uint64_t bytes) {
@@ -56,10 +59,14 @@ void write_pages(volatile char* data, std::uint64_t bytes) {
 Runner::Runner(int device, int peer, ManagedBudget& budget) : device_(device), peer_(peer), budget_(budget) {
   touches_ = device_memory<PackedTouch>(kMostTouches * sizeof(PackedTouch));
   sink_ = device_memory<std::uint32_t>(sizeof(std::uint32_t));
+  check(cudaEventCreate(&before_), "cudaEventCreate");
+  check(cudaEventCreate(&after_), "cudaEventCreate");
   load_kernels();
 }
 
 Runner::~Runner() {
+  cudaEventDestroy(before_);
+  cudaEventDestroy(after_);
   cudaFree(touches_);
   cudaFree(sink_);
 }
@@ -77,6 +84,7 @@ void Runner::load_kernels() {
     check(launch_stream_write(scratch, kBytes, {1, 256, access_bytes}), "a kernel");
   }
   check(launch_vector_add(scratch, kBytes, 1), "a kernel");
+  check(launch_pause(1), "a kernel");
   synchronize();
   check(cudaFree(scratch), "cudaFree");
 }
@@ -102,6 +110,10 @@ void Runner::prepare(const Experiment& experiment, char* data) {
 void Runner::launch(const Experiment& experiment, char* data) {
   const auto count = static_cast<std::uint32_t>(experiment.touches.size());
   const Loop loop{experiment.grid, experiment.loop_threads, experiment.access_bytes};
+  if (timing_ != nullptr) {
+    check(launch_pause(kPauseNs), "a kernel");
+    check(cudaEventRecord(before_), "cudaEventRecord");
+  }
   switch (experiment.mode) {
     case Mode::kOrdered:
       check(launch_ordered(data, touches_, count, sink_), "a kernel");
@@ -125,33 +137,53 @@ void Runner::launch(const Experiment& experiment, char* data) {
     case Mode::kPrefetchAndBack:
       break;
   }
+  if (timing_ != nullptr) check(cudaEventRecord(after_), "cudaEventRecord");
   synchronize();
+  if (timing_ == nullptr) return;
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, before_, after_), "cudaEventElapsedTime");
+  timing_->kernel_ns += static_cast<std::uint64_t>(std::llround(static_cast<double>(milliseconds) * 1e6));
+}
+
+template <class F>
+void Runner::by_host(F&& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const auto taken = std::chrono::steady_clock::now() - begin;
+  if (timing_ == nullptr) return;
+  timing_->host_ns += static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(taken).count());
 }
 
 void Runner::execute(const Experiment& experiment, char* data) {
+  const auto move_to = [&](int device) {
+    check_prefetch_room(experiment.bytes, device);
+    by_host([&] {
+      start_prefetch(data, experiment.bytes, device);
+      synchronize();
+    });
+  };
   switch (experiment.mode) {
     case Mode::kPrefetch:
-      prefetch(data, experiment.bytes, device_);
-      synchronize();
+      move_to(device_);
       break;
     case Mode::kPrefetchAndBack:
-      prefetch(data, experiment.bytes, device_);
-      synchronize();
-      prefetch(data, experiment.bytes, -1);
-      synchronize();
+      move_to(device_);
+      move_to(-1);
       break;
     case Mode::kCpuRead:
       launch(experiment, data);
-      read_pages(data, experiment.bytes);
+      by_host([&] { read_pages(data, experiment.bytes); });
       break;
     case Mode::kCpuTouch:
       launch(experiment, data);
-      for (const Touch& touch : experiment.touches) read_pages(data + touch.page * kPageBytes, 1);
+      by_host([&] {
+        for (const Touch& touch : experiment.touches) read_pages(data + touch.page * kPageBytes, 1);
+      });
       break;
     case Mode::kPingPong:
       for (std::uint32_t round = 0; round < experiment.rounds; ++round) {
         launch(experiment, data);
-        write_pages(data, experiment.bytes);
+        by_host([&] { write_pages(data, experiment.bytes); });
       }
       break;
     default:
@@ -193,6 +225,20 @@ Measurement Runner::run(const Experiment& experiment) {
   measurement.recording = take_recording();
   measurement.native_ns = native_ns(experiment, memory.data());
   return measurement;
+}
+
+Timing Runner::time(const Experiment& experiment, const std::function<void()>& prepared) {
+  ManagedMemory memory(experiment.bytes, budget_);
+  prepare(experiment, memory.data());
+  prepared();
+  Timing timing;
+  struct Wanted {
+    Timing*& slot;
+    ~Wanted() { slot = nullptr; }
+  } wanted{timing_};
+  timing_ = &timing;
+  execute(experiment, memory.data());
+  return timing;
 }
 
 }  // namespace uvmtrace::ground_truth

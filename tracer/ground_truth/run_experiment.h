@@ -2,8 +2,11 @@
 // Makes one experiment on the GPU.
 #pragma once
 
+#include <functional>
+
 #include "tracer/ground_truth/device.h"
 #include "tracer/ground_truth/measurement.h"
+#include "tracer/ground_truth/observer.h"
 
 namespace uvmtrace::ground_truth {
 
@@ -16,8 +19,11 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Throws Refusal before anything is allocated, DeviceError when a CUDA call fails.
+  // With what CUPTI records. Throws Refusal before anything is allocated, DeviceError when a CUDA call fails.
   Measurement run(const Experiment& experiment);
+  // By CUDA events and the host's clock, whoever listens or nobody; `prepared` is called when memory is as the
+  // experiment wants it. Throws alike.
+  Timing time(const Experiment& experiment, const std::function<void()>& prepared);
 
  private:
   void prepare(const Experiment& experiment, char* data);
@@ -25,11 +31,16 @@ class Runner {
   void execute(const Experiment& experiment, char* data);
   std::uint64_t native_ns(const Experiment& experiment, char* data);
   void load_kernels();
+  // Does `work` of the host and adds its time.
+  template <class F>
+  void by_host(F&& work);
 
   int device_, peer_;
   ManagedBudget& budget_;
   std::uint32_t* touches_ = nullptr;
   std::uint32_t* sink_ = nullptr;
+  Timing* timing_ = nullptr;  // receives the running experiment's times; null: not wanted
+  cudaEvent_t before_ = nullptr, after_ = nullptr;
 };
 
 }  // namespace uvmtrace::ground_truth

@@ -20,7 +20,7 @@ def median(values):
 
 
 def watched(experiment):
-    """How long a watcher computes at a time, and how long it then stands still, in ns."""
+    """Returns how long a watcher computes at a time, and how long it then stops, in ns."""
     gaps = [run["gaps_ns"] for run in of(experiment)]
     return {
         "turn_ns": median([after[0] - before[1] for g in gaps for before, after in zip(g, g[1:])]),

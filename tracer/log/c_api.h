@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the PyTorch helper and programs themselves may call. Both injection libraries export these functions; open the
-// library named by CUDA_INJECTION64_PATH to find them. Safe from any thread, also before CUDA is initialised.
+// The functions that the PyTorch helper and programs themselves may call. Both injection libraries export these
+// functions; open the library named by CUDA_INJECTION64_PATH to find them. Safe from any thread, also before CUDA is
+// initialised.
 #pragma once
 
 #include <stdint.h>
@@ -25,7 +26,7 @@ void uvmtrace_range_push(const char* name);
 void uvmtrace_range_pop(void);
 void uvmtrace_iteration(uint64_t index, int begin);
 void uvmtrace_operator_begin(const char* name, const struct uvmtrace_tensor* tensors, uint32_t count);
-// What the running operator of this thread made: known only when it is done, so called just before its end.
+// The outputs of this thread's running operator: known only when it is done, so this is called just before its end.
 void uvmtrace_operator_outputs(const struct uvmtrace_tensor* tensors, uint32_t count);
 void uvmtrace_operator_end(void);
 // Everything recorded so far reaches the log.

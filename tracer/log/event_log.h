@@ -27,7 +27,7 @@ class EventLog {
   bool open(std::string_view pass, bool wait_for_header = false);
   // Puts this line before everything that has not reached the file yet. Only the first call counts.
   void write_header(JsonLine&& line);
-  // Nothing will be recorded (another profiler is there): forgets what was written and ignores the rest.
+  // Forgets the written part and ignores the rest, because nothing can be recorded (another profiler is active).
   void abandon();
 
   // The place of a host event in the program, from 1 on.

@@ -9,7 +9,7 @@
 
 namespace uvmtrace {
 
-// What the CUDA driver says of the GPU; 0 and "" are left out of the header.
+// The CUDA driver's description of the GPU; 0 and "" are left out of the header.
 struct GpuDescription {
   std::string name;
   int sm_count = 0;

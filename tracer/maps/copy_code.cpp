@@ -66,7 +66,7 @@ struct Item {
   auto operator<=>(const Item&) const = default;
 };
 
-// What a register may hold: any of these, or also something else. A register that nothing is known of is {} and else.
+// The possible values of a register: any of these, or also something else. An unknown register is {} and else.
 class Value {
  public:
   static constexpr std::size_t kMost = 4;
@@ -187,7 +187,7 @@ Value loaded(const Instruction& what) {
   return Value::any();
 }
 
-// Which registers an instruction that is not followed may write, from its target on.
+// The registers that an unfollowed instruction may write, from its target on.
 struct Writes {
   std::uint32_t uniform = 0, thread = 0;
 };
@@ -313,7 +313,7 @@ void step(const Instruction& what, Registers& registers) {
   for (std::uint32_t i = 0; i < changed.thread; ++i) registers.set_thread(target + i, Value::any(), always);
 }
 
-// How the code goes on behind an instruction.
+// The continuation of the code after an instruction.
 struct Flow {
   enum class Kind : std::uint8_t { kOn, kBranch, kEither, kEnd, kCall, kJoin, kUnknown } kind = Kind::kOn;
   std::int64_t distance = 0;  // in instructions, from the next one
@@ -353,7 +353,8 @@ Flow flow_of(const Instruction& what) {
   }
 }
 
-// Whether no thread goes on behind a branch or an end. Besides the predicate of all instructions these have one more.
+// Returns whether no thread continues after a branch or an end. Besides the predicate of all instructions these have
+// one more.
 bool leaves(const Instruction& what) { return what.always() && what.opcode() != 0x547 && (what.high >> 23 & 0xf) == 7; }
 
 // BRA.U.ANY: the threads of a warp whose maps differ take turns, each thread once.
@@ -459,7 +460,7 @@ class Analysis {
     }
   }
 
-  // Whether a thread can come from the block's end to its begin again.
+  // Returns whether a thread can come from the block's end to its begin again.
   bool in_loop(std::size_t begin) const {
     std::set<std::size_t> seen;
     std::vector<std::size_t> open{begin};
@@ -477,7 +478,7 @@ class Analysis {
 
   Code code_;
   std::size_t count_ = 0;
-  bool known_ = true;  // where every jump leads
+  bool known_ = true;  // whether the target of every jump is known
   std::map<std::size_t, Block> blocks_;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of its parameters a kernel uses as tensor maps, and how: read from its machine code.
+// Determines from a kernel's machine code which of its parameters it uses as tensor maps, and how.
 //
-// The instructions of tensor copies take the map's address from a pair of uniform registers. Where that may come from
-// is followed back to the kernel's parameters, which lie in constant memory, along every way through the code that
-// leads there. A choice between two maps gives both. What else the address may be stays open: a map in device memory,
-// or the rest in a register that is only written where a predicate holds. Only for Hopper's code (compute capability
-// 9.0).
+// The instructions of tensor copies take the map's address from a pair of uniform registers. The possible sources of
+// this address are traced back to the kernel's parameters, which are in constant memory, along every path through the
+// code that leads there. A choice between two maps gives both. Other sources of the address stay open: a map in device
+// memory, or the rest in a register that is only written if a predicate holds. Only for Hopper's code (compute
+// capability 9.0).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace uvmtrace {
 
 inline constexpr int kCopyCodeArchitecture = 90;
-// Where a kernel's parameters begin in constant memory.
+// The begin of a kernel's parameters in constant memory.
 inline constexpr std::uint32_t kParametersInConstantMemory = 0x210;
 
 struct TensorCopy {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the fields of a tensor map stand in its bytes, which CUDA does not say: learned from maps that the driver
-// encodes of known arguments.
+// The places of a tensor map's fields in its bytes, which CUDA does not document: learned from maps that the driver
+// encodes for known arguments.
 //
-// The first 64 bytes say all: libraries that encode maps themselves pass no more. Each bit of an argument is flipped in
-// turn, and the bit of the map that flips with it is noted; kinds (rank, element type, im2col, interleaving) are noted
-// by the bits in which maps of different kinds differ. Then maps of other arguments are decoded and compared. Where the
-// driver does anything else than put each bit at one place, there is no layout, and nothing is guessed.
+// The first 64 bytes contain everything: libraries that encode maps themselves pass no more. Each bit of an argument is
+// flipped in turn, and the bit of the map that flips with it is noted; kinds (rank, element type, im2col, interleaving)
+// are noted by the bits in which maps of different kinds differ. Then maps of other arguments are decoded and compared.
+// If the driver does anything other than put each bit at one place, there is no layout, and nothing is guessed.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace uvmtrace {
 inline constexpr std::size_t kMapBytes = 64;
 using MapBytes = std::array<unsigned char, kMapBytes>;
 
-// What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col take; enumerations as cuda.h numbers them.
+// The arguments of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col; enumerations are numbered as in cuda.h.
 struct MapArguments {
   bool im2col = false;
   std::uint32_t type = 0;
@@ -42,7 +42,7 @@ inline constexpr std::uint32_t kMapTypes = 16;
 // Bits that an element of the type takes in memory; 0 for a type that this program does not know.
 std::uint32_t element_bits(std::uint32_t type);
 
-// What the arguments mean; nothing when they are interleaved, of which this program does not know the extents.
+// Returns the map that the arguments describe; nothing for interleaved ones, whose extents this program does not know.
 std::optional<TensorMap> map_of(const MapArguments& arguments);
 
 // The first bytes of the driver's map; false when it refuses the arguments.
@@ -50,12 +50,12 @@ using MapEncoder = std::function<bool(const MapArguments&, MapBytes&)>;
 
 class MapLayout {
  public:
-  // Nothing, and `why`, when the encoder cannot be understood. `verified` is the number of maps of the second set that
-  // were decoded rightly.
+  // Returns nothing, and sets `why`, when the encoder cannot be understood. `verified` is the number of maps of the
+  // second set that were decoded correctly.
   static std::optional<MapLayout> learn(const MapEncoder& encode, std::string& why);
   std::uint32_t verified() const { return verified_; }
 
-  // Nothing when these bytes are no map, or an interleaved one. Whatever passes is_possible().
+  // Returns nothing when these bytes are not a map, or an interleaved one. A returned map passes is_possible().
   std::optional<TensorMap> decode(std::span<const unsigned char, kMapBytes> bytes) const;
 
  private:

@@ -85,7 +85,7 @@ std::uint64_t box_count(const TensorMap& map) {
 
 std::vector<TensorMap> first_boxes(const TensorMap& map, std::uint64_t boxes) {
   std::vector<TensorMap> out;
-  TensorMap part = map;  // what is left to cut: dimensions from `d` on are single boxes
+  TensorMap part = map;  // the part that is not yet divided: dimensions from `d` on are single boxes
   std::uint64_t inner = box_count(map);
   for (std::uint32_t d = map.rank; d-- > 0 && boxes != 0;) {
     const std::uint64_t along = (map.dims[d] + map.box[d] - 1) / map.box[d];

@@ -28,10 +28,10 @@ struct TensorMap {
 std::uint64_t row_bytes(const TensorMap& map);
 std::uint64_t span_bytes(const TensorMap& map);
 
-// Whether all numbers are such as CUDA allows: rank, dimensions up to 2^32, strides of 16 bytes and below 2^40, boxes.
+// Returns whether CUDA allows all numbers: rank, dimensions up to 2^32, strides of 16 bytes and below 2^40, boxes.
 bool is_possible(const TensorMap& map);
 
-// How many copies it takes to move all of it once; 0 when the box is not known (im2col).
+// Returns the number of copies that move all of it once; 0 when the box is not known (im2col).
 std::uint64_t box_count(const TensorMap& map);
 
 // The map of its first `boxes` boxes, the innermost dimension first: maps, since what is left of a dimension follows

@@ -20,8 +20,8 @@ class OpenOperators {
 
   // Events in the log's order, by position.
   void apply(std::size_t position);
-  // What the thread's innermost operator that names tensors takes and makes, where these lie now. Its outputs are
-  // logged when it is done, so they are looked up ahead. Empty when there is none.
+  // The inputs and outputs of the thread's innermost operator that names tensors, at their present places. Its outputs
+  // are logged when it is done, so they are looked up ahead. Empty when there is none.
   std::vector<Slot> operands(std::uint32_t tid, const World& world) const;
 
  private:

@@ -123,7 +123,7 @@ Alignment align_ends(const std::vector<std::uint64_t>& a, const std::vector<std:
   return out;
 }
 
-// How many elements of the ends of a and b, if any; the search is Myers' from behind, without the paths.
+// Returns the number of common elements at the ends of a and b; the search is Myers' from behind, without the paths.
 std::pair<std::size_t, std::size_t> similar_ends(const std::vector<std::uint64_t>& a,
                                                  const std::vector<std::uint64_t>& b, std::uint32_t thousandths) {
   const auto n = static_cast<Position>(a.size()), m = static_cast<Position>(b.size());

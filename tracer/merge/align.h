@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which elements of two sequences belong together: the longest common subsequence by E. W. Myers' O(ND) algorithm in
-// linear space ("An O(ND) difference algorithm and its variations", Algorithmica 1, 1986).
+// Aligns two sequences: the longest common subsequence by E. W. Myers' O(ND) algorithm in linear space ("An O(ND)
+// difference algorithm and its variations", Algorithmica 1, 1986).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a launch's accesses come from: the instrumentation, the framework's operator around it, or its parameters.
+// The source of a launch's accesses: the instrumentation, the framework's operator around it, or its parameters.
 #pragma once
 
 #include <string_view>
@@ -21,10 +21,10 @@ bool misses_operands(const std::vector<Slot>& touched, const std::vector<Slot>& 
 // `touched` and of the things in `given` those that are not in it. By thing, ascending.
 std::vector<Slot> with_missing(std::vector<Slot> touched, const std::vector<Slot>& given);
 
-// What either touches; of things in both the extents of both. By thing, ascending.
+// Returns the union of both; for things in both, the union of their extents. By thing, ascending.
 std::vector<Slot> with_extents(const std::vector<Slot>& a, const std::vector<Slot>& b);
 
-// Whether `given` has a thing that `known` has not.
+// Returns whether `given` has a thing that `known` does not have.
 bool names_others(const std::vector<Slot>& known, const std::vector<Slot>& given);
 
 // Gives `slots` the modes that `given` has of the same things; true when it has all of them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPU of the machine is which of the trace. A process of torchrun may use GPU 1 alone: in its trace that is GPU
-// 0, so that it can be replayed on any one GPU.
+// Maps the machine's GPUs to those of the trace. A process of torchrun may use only GPU 1: in its trace that is GPU 0,
+// so that it can be replayed on any one GPU.
 #pragma once
 
 #include <cstdint>

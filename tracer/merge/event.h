@@ -101,6 +101,7 @@ struct SetEvent {
   std::uint64_t va = 0;
   std::uint64_t rows = 1, row_bytes = 0, pitch = 0;
   std::uint32_t stream = 0;
+  bool async = true;
 };
 struct PrefetchEvent {
   std::uint64_t va = 0, bytes = 0;

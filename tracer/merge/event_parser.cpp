@@ -23,7 +23,7 @@ constexpr std::uint64_t kMaxTime = static_cast<std::uint64_t>(trace::kMaxTimeNs)
 constexpr std::uint64_t kLastQuantum = trace::kMaxAddress / kQuantumBytes;
 constexpr std::uint64_t kLastPage = trace::kMaxAddress / kPageBytes;
 constexpr std::uint64_t kMaxParameterBytes = 65536;
-constexpr std::uint64_t kMaxStream = 4096;  // what the simulator takes
+constexpr std::uint64_t kMaxStream = 4096;  // the simulator's limit
 
 std::uint32_t u32(JsonFields& fields, std::string_view key, std::uint64_t max = UINT32_MAX) {
   return static_cast<std::uint32_t>(fields.integer(key, 0, max));
@@ -395,6 +395,7 @@ void EventParser::copy(Fields& fields, CopyEvent& out) {
 void EventParser::set(Fields& fields, SetEvent& out) {
   out.va = address(fields, "va");
   const std::uint64_t bytes = size(fields, "bytes");
+  out.async = fields.boolean("async", true);
   out.stream = stream(fields);
   out.rows = std::max<std::uint64_t>(fields.integer("rows", 1, trace::kMaxObjectBytes), 1);
   out.row_bytes = fields.integer("row_bytes", bytes / out.rows, trace::kMaxObjectBytes / out.rows);

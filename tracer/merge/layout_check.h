@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the model of PyTorch's caching allocator (sim/layout) puts the recorded tensors where they were.
+// Checks whether the model of PyTorch's caching allocator (sim/layout) puts the recorded tensors where they were.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace uvmtrace {
 
 struct LayoutCheck {
   std::uint64_t tensors = 0;   // with a recorded placement
-  std::uint64_t equal = 0;     // of them in the same segment (by order of opening, of the same size) at the same offset
+  std::uint64_t equal = 0;     // tensors in the same segment (by order of opening, of the same size) at the same offset
   std::uint64_t unplaced = 0;  // tensors without a recorded placement
   std::uint64_t segments = 0, model_segments = 0;
   std::uint64_t segments_freed = 0;  // while recording; the model empties its cache then

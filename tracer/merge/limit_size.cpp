@@ -14,7 +14,7 @@ namespace {
 
 std::size_t varint_bytes(std::uint64_t value) { return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7; }
 
-// As sim/trace/uvmtrace.proto packs them.
+// Packed as in sim/trace/uvmtrace.proto.
 std::size_t bytes_of(const std::vector<trace::Extent>& extents) {
   std::size_t bytes = 0;
   std::uint64_t end = 0;
@@ -25,7 +25,7 @@ std::size_t bytes_of(const std::vector<trace::Extent>& extents) {
   return bytes;
 }
 
-// Of a phase's list: what is equal to the kernel's own extents costs little, by runs.
+// In a phase's list, extents equal to the kernel's own cost little, because they are stored as runs.
 std::size_t shared_bytes_of(const std::vector<trace::Extent>& extents, const std::vector<trace::Extent>& whole) {
   std::size_t bytes = 0, next = 0, behind_run = whole.size();
   for (const trace::Extent& extent : extents) {

@@ -22,7 +22,7 @@ namespace {
 using uvmsim::InputError;
 using uvmsim::throw_input_error;
 
-// What a program called its ranges or itself may be any bytes; the rest of a log is ASCII.
+// Names of ranges and programs may hold any bytes; the rest of a log is ASCII.
 std::string as_utf8(std::string_view line) {
   std::string out(line);
   for (char& c : out) {

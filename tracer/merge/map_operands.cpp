@@ -15,11 +15,11 @@ using CopyKind = TensorCopy::Kind;
 
 unsigned mode_of(CopyKind kind) { return kind == CopyKind::kLoad ? 1 : kind == CopyKind::kStore ? 2 : 3; }
 
-// How the copies use one map.
+// The use of one map by the copies.
 struct MapUse {
   unsigned mode = 0;
   std::uint64_t copies = 0;  // in the code
-  bool all_known = true;     // so many and no more, none of them in a loop
+  bool all_known = true;     // exactly this many, none of them in a loop
 };
 
 class OperandsOfMaps {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch reads and writes by its tensor maps.
+// Determines a launch's reads and writes through its tensor maps.
 //
 // - The kernel's code says which copies take which map: loads read, stores write, reductions do both. A copy that may
 //   take one of several takes all of them; where that is not sure, a map that only loads are known to take is none of a

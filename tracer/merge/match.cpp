@@ -213,8 +213,8 @@ class Matcher {
   std::vector<bool> whole_;                                                   // likewise: the search was not given up
 };
 
-// What tells memory apart besides its order: tensors, pinned memory, other memory, and the size. Sizes are compared as
-// allocators round them.
+// Returns the properties that distinguish memory besides its order: tensors, pinned memory, other memory, and the size.
+// Sizes are compared as allocators round them.
 std::uint64_t token_of(const Thing& thing) {
   const std::uint64_t kind = thing.tensor ? 0 : thing.kind == MemoryKind::kPinned ? 1 : 2;
   return ((thing.bytes + kQuantumBytes - 1) / kQuantumBytes) << 2 | kind;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which launch and which memory of the access pass is which of the timing pass. Addresses never take part: the two runs
-// of the program have different ones.
+// Matches launches and memory of the access pass with those of the timing pass. Addresses are not used, because the two
+// runs of the program have different ones.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace uvmtrace {
 
 inline constexpr std::size_t kUnmatched = std::numeric_limits<std::size_t>::max();
 
-// What was left out of the logs, so that the rest matches.
+// The part of the logs that was left out so that the rest matches.
 struct Prologue {
   std::uint64_t timing_launches = 0, access_launches = 0;
   std::uint64_t matched = 0, compared = 0;  // with it
@@ -31,7 +31,7 @@ struct LaunchMatch {
   // count when the other log was cut off.
   std::uint64_t compared = 0;
   std::string divergence;  // the first behind the cut: one line with both sides; empty when there is none
-  Cut cut;                 // nothing before it counts in the above
+  Cut cut;                 // the fields above do not count what is before it
   std::optional<Prologue> prologue;
 
   bool at_least(std::uint32_t thousandths) const;

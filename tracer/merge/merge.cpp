@@ -216,7 +216,7 @@ class Merger::State {
     kernel.distribution = linear ? trace::Distribution::kBlockLinear : trace::distribution_by_name(kernel.name);
   }
 
-  // What the instrumentation saw. Returns the same by thing of the timing pass.
+  // Adds the instrumented accesses. Returns the same by thing of the timing pass.
   std::vector<Slot> add_seen(TimingPass& pass, const ResolvedLaunch& seen, trace::Kernel& kernel,
                              const TimingPass::Take& take) {
     constexpr std::uint32_t kLost = UINT32_MAX;
@@ -267,7 +267,7 @@ class Merger::State {
     return touched;
   }
 
-  // What the operator around the launch says, else its parameters.
+  // Returns the accesses given by the operator around the launch, else by its parameters.
   std::vector<Slot> given_of(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
                              const TimingPass::Take& take, trace::Coverage& source) {
     source = trace::Coverage::kOperatorSchema;
@@ -286,7 +286,7 @@ class Merger::State {
     return given;
   }
 
-  // What tensor maps, operator or parameters say, where the instrumentation saw nothing or missed operands.
+  // Adds accesses given by tensor maps, operator or parameters, if the instrumentation saw nothing or missed operands.
   void add_given(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
                  const MapOperands& maps, std::vector<Slot>&& touched, trace::Kernel& kernel,
                  const TimingPass::Take& take) {

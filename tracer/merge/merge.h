@@ -15,18 +15,18 @@ namespace uvmtrace {
 
 struct MergeOptions {
   bool as_managed = true;                 // device memory becomes managed; false: kinds as recorded
-  std::uint32_t match_thousandths = 990;  // of the launches that must be found in both passes
+  std::uint32_t match_thousandths = 990;  // least share of launches found in both passes
   bool drop_prologue = true;              // leave out a beginning in which the passes differ; false: refuse such passes
-  std::string provenance;                 // for the header
+  std::string provenance;                 // written to the header
   std::vector<std::pair<std::string, std::string>> attributes;  // likewise
 };
 
 struct MergeSummary {
-  std::int64_t begin_ns = 0;           // of the first call that is not left out, by the clock of all processes
-  std::uint64_t launches = 0;          // of the timing pass
-  std::uint64_t matched = 0;           // of them found in the access pass
-  std::uint64_t untimed = 0;           // without a record of the GPU's side: duration 0
-  std::uint64_t tensor_copies = 0;     // instrumented, but operands were missed: taken from elsewhere
+  std::int64_t begin_ns = 0;           // time of the first call that is not left out, by the clock of all processes
+  std::uint64_t launches = 0;          // launches of the timing pass
+  std::uint64_t matched = 0;           // launches that were found in the access pass
+  std::uint64_t untimed = 0;           // launches without a record of the GPU's side: duration 0
+  std::uint64_t tensor_copies = 0;     // kernels that were instrumented, but missed operands: taken from elsewhere
   std::uint64_t by_tensor_maps = 0;    // launches whose accesses its tensor maps complete
   std::uint64_t undirected_maps = 0;   // launches with maps of which it is not known whether they are read or written
   std::uint64_t lost_quanta = 0;       // touched in the access pass, of memory that the timing pass does not have then
@@ -35,7 +35,7 @@ struct MergeSummary {
   std::uint64_t repairs = 0;           // allocations and frees that contradict those before (both passes)
   std::uint64_t unmatched_memory = 0;  // allocations of the access pass without a partner
   std::string divergence;              // first difference of the launches; empty when there is none
-  std::string dropped;                 // what was left out of the beginning, and why; empty when nothing was
+  std::string dropped;                 // the part left out at the beginning, with the reason; empty when nothing was
 };
 
 class Merger {

@@ -31,7 +31,7 @@ std::vector<trace::Extent> only(const std::vector<trace::Extent>& extents, trace
   return out;
 }
 
-// What of `whole` is not in `part`, appended; both of one mode and ascending.
+// Appends the part of `whole` that is not in `part`; both have one mode and ascend.
 void subtract(const std::vector<trace::Extent>& whole, const std::vector<trace::Extent>& part,
               std::vector<trace::Extent>& out) {
   auto next = part.begin();
@@ -98,7 +98,7 @@ class Ordinals {
   }
 
   std::uint64_t total() const { return total_; }
-  // Of the page that holds a quantum which is among those of the constructor.
+  // Returns the phases of the page that holds a quantum; the constructor must have got the quantum.
   std::uint64_t of(std::uint64_t quantum) const {
     const std::uint64_t wanted = page(quantum);
     const auto after = std::upper_bound(runs_.begin(), runs_.end(), wanted,
@@ -125,7 +125,8 @@ std::uint64_t share(std::uint64_t pages, std::uint64_t block, std::uint64_t bloc
 
 bool near(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) <= 1; }
 
-// Whether the quanta of the phase lie in just the pages [begin, end) by ordinal, give or take one at either end.
+// Returns whether the quanta of the phase are exactly in the pages [begin, end) by ordinal, give or take one at either
+// end.
 bool is_slice(const std::vector<trace::Extent>& quanta, const Ordinals& ordinals, std::uint64_t begin,
               std::uint64_t end) {
   if (quanta.empty()) return end - begin <= 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch's phases say, and whether it is worth keeping. sim/engine/README.md says how phases are replayed.
+// Evaluates whether a launch's phases are worth keeping. sim/engine/README.md describes the replay of phases.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace uvmtrace {
 // touched: blocks of no phase get phases without accesses, accesses of no phase go to the first phase.
 void complete_phases(std::uint64_t blocks, ResolvedLaunch& launch);
 
-// Whether in every phase, of everything read and of everything written, block b of G touches the share [b/G, (b+1)/G),
-// give or take a 64 KB page: what is replayed without phases (Distribution::kBlockLinear).
+// Returns whether in every phase, for everything read and everything written, block b of G touches the share [b/G,
+// (b+1)/G), give or take a 64 KB page: this is the replay without phases (Distribution::kBlockLinear).
 bool says_no_more_than_linear(std::uint64_t blocks, const World& world, const ResolvedLaunch& launch);
 
 }  // namespace uvmtrace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program allocates from the driver's pools (cudaMallocAsync) lies in memory that the pool keeps. In a trace the
-// pool's memory is an object, and the allocations are tensors in it, as those of a framework's caching allocator are.
+// A program's allocations from the driver's pools (cudaMallocAsync) are in memory that the pool keeps. In a trace the
+// pool's memory is an object, and the allocations are tensors in it, like those of a framework's caching allocator.
 #pragma once
 
 #include "tracer/merge/event.h"

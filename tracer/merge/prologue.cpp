@@ -103,7 +103,7 @@ class Behind {
   std::vector<Item> items_;
 };
 
-// Whether at least half of the sequence belongs to runs of four that occur more than once in it.
+// Returns whether at least half of the sequence belongs to runs of four that occur more than once in it.
 bool repeats(const std::vector<std::uint64_t>& sequence) {
   constexpr std::size_t kRun = 4;
   if (sequence.size() < 2 * kRun) return false;

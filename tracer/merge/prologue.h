@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where to begin when the two passes do different things at first: programs warm up, compile and choose kernels by
-// timing, and what is wanted of them is the part behind that.
+// Finds the common beginning when the two passes differ at first: programs warm up, compile and choose kernels by
+// timing, and only the part after that is of interest.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace uvmtrace {
 struct StreamPair {
   std::uint32_t number = 0;                                // in the timing pass, or in the access pass alone
   std::vector<std::size_t> timing, access;                 // launches, in program order
-  std::size_t timing_end = 0, access_end = 0;              // how many of them count
+  std::size_t timing_end = 0, access_end = 0;              // the numbers of launches that count
   std::vector<std::pair<std::size_t, std::size_t>> pairs;  // places in the two lists, both ascending
 };
 
 // A place in both logs; everything before it is left out.
 struct Cut {
   std::size_t timing = 0, access = 0;      // events
-  std::optional<std::uint64_t> iteration;  // that begins there
+  std::optional<std::uint64_t> iteration;  // the iteration that begins there
 };
 
 // Positions of the log's launches among its events, by launch.

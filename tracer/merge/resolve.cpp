@@ -241,7 +241,7 @@ std::vector<Slot> resolve_ranges(const std::vector<AddressRange>& ranges, const 
   SlotBuilder builder(world);
   for (const AddressRange& range : ranges) builder.add(range.va, range.va + range.bytes, range.mode);
   std::vector<Slot> slots = builder.take();
-  // What an operator names may be made after the launch: an output, while kernels of its first half run.
+  // A tensor that an operator names may be created after the launch: an output, while kernels of its first half run.
   std::erase_if(slots, [&](const Slot& slot) { return world.things()[slot.thing].cut; });
   return slots;
 }

@@ -27,7 +27,7 @@ struct ResolvedLaunch {
   std::vector<trace::FirstTouch> order;
   std::vector<trace::UnitCount> counts;
   std::uint64_t unknown = 0;   // accesses, and quanta beyond every live thing
-  std::vector<Slot> operands;  // what the framework's operator around it says, when it says so
+  std::vector<Slot> operands;  // the operands that the framework's operator around it names, if any
 };
 
 // Sorts, joins and where they overlap unites the modes.

@@ -152,7 +152,7 @@ void TimingPass::set(const SetEvent& event, const Take& take) {
     if (target.id == trace::kNoObject) {
       return;  // it was not kept
     }
-    take(trace::Memset{target.id, target.offset, bytes, event.stream, gaps_.take()});
+    take(trace::Memset{target.id, target.offset, bytes, event.stream, gaps_.take(), !event.async});
   });
 }
 
@@ -204,8 +204,8 @@ void TimingPass::emit_uvm_until(std::int64_t time_ns, const Take& take) {
   }
 }
 
-// What a copy before the beginning left in a thing that stays. What it read from may be gone: from the device it
-// becomes a set, from pinned memory a copy of pageable memory.
+// Adds the effect of a copy before the beginning on a thing that stays. Its source may be gone: a copy from the device
+// becomes a set, one from pinned memory a copy of pageable memory.
 void TimingPass::write_of_prologue(const CopyEvent& event, const Take& take) {
   const bool contiguous = event.dst_pitch <= event.row_bytes && event.src_pitch <= event.row_bytes;
   if (event.row_bytes == 0) return;
@@ -283,9 +283,9 @@ void TimingPass::hints_and_sets(const Event& event, const Take& take) {
   }
 }
 
-// Of an iteration that the program does not end: the first wait of the host behind the last work for the GPU. What
-// comes later belongs to the program's end, which may take seconds. The number of events: nothing follows, or it is
-// ended.
+// For an iteration that the program does not end: returns the number of events up to the first wait of the host after
+// the last work for the GPU. Later events belong to the program's end, which may take seconds. Returns the number of
+// all events if nothing follows or the iteration is ended.
 std::size_t TimingPass::end_of_last_iteration() const {
   const auto& events = log_.events;
   std::size_t end = events.size();

@@ -21,8 +21,8 @@ class TimingPass {
   // Fills in accesses and coverage of a kernel, which is complete otherwise.
   using FillAccesses = std::function<void(const Event& event, std::size_t launch, trace::Kernel& kernel)>;
 
-  // Of the events before `begin` only that stays which the rest finds: things that are `kept` (by thing; empty: all)
-  // and what copies, sets and hints did to them, as records without a gap.
+  // Of the events before `begin`, only those that the rest needs remain: things that are `kept` (by thing; empty: all)
+  // and the effects of copies, sets and hints on them, as records without a gap.
   TimingPass(const PassLog& log, const MergeOptions& options, MergeSummary& summary, std::size_t begin,
              const std::vector<bool>& kept);
 

@@ -45,8 +45,8 @@ std::uint64_t add_unseen_waits(PassLog& log) {
   constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   LastEnds last_ends;
   bool in_iteration = false;
-  std::size_t behind_work = 0;  // of the last work for the GPU, in `out`
-  bool waited = false;          // since then
+  std::size_t behind_work = 0;  // position after the last work for the GPU in `out`
+  bool waited = false;          // whether the host waited since then
   std::uint64_t added = 0;
   std::vector<Event> out;
   out.reserve(log.events.size() + 1);

@@ -9,10 +9,10 @@
 
 namespace uvmtrace {
 
-// Where an iteration ends, all kernels launched before had ended by then, and no call had waited for the last of them,
-// the program has waited unseen, or had nothing to wait for: a wait for the device is added. So iterations contain
-// their kernels in a replay, too. Of an iteration that the program does not end, the wait stands behind its last work.
-// Returns how many; 0 for logs without times of kernels.
+// Adds a wait for the device at the end of an iteration if all kernels launched before had ended by then, but no call
+// had waited for the last of them: the program has waited unseen, or had nothing to wait for. Iterations then contain
+// their kernels in a replay, too. For an iteration that the program does not end, the wait comes after its last work.
+// Returns the number of waits; 0 for logs without times of kernels.
 std::uint64_t add_unseen_waits(PassLog& log);
 
 }  // namespace uvmtrace

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels that load by tensor copies read and wrote of the memory through which a library's kernels hand data to
-// each other: a convolution's layout transforms and the sums of its parts stand in a workspace that no operator names.
+// Infers the accesses of tensor-copy kernels to workspaces: memory through which a library's kernels pass data to each
+// other (layout transforms and partial sums of a convolution), and which no operator names.
 //
-// The instrumented kernels around them show it, since what is read has been written before. Of the kernels on one
-// stream ("guessed": those whose accesses come from an operator or from parameters, without phases or touches):
-// - What a kernel reads of a tensor and nobody wrote since the tensor was made, the guessed kernel launched last since
-//   then wrote: the tensor is a workspace of both.
-// - What was written to a workspace before and not read yet, the first guessed kernel behind the write read.
-// - An operand that the workspace's writers read whole reached the guessed kernels through it: they do not read it
-// again.
-// - An operand that is only written, and that another kernel wrote whole since it was made, unread since, or writes
-//   whole when it reads the workspace, is that kernel's.
+// Kernels are "guessed" when their accesses come from an operator or from parameters, without phases or touches.
+// Instrumented kernels on the same stream show the rest, because data that is read was written before:
+// - If a kernel reads bytes of a tensor that no kernel wrote since the tensor was made, then the last guessed kernel
+//   launched since wrote them: the tensor is a workspace of both.
+// - If bytes of a workspace were written and not read yet, then the first guessed kernel after the write read them.
+// - If the kernels that write the workspace read all of an operand, then the guessed kernels receive it through the
+//   workspace, and do not read it again.
+// - If an operand is only written, and another kernel wrote all of it (unread since it was made, or while reading the
+//   workspace), then that kernel writes it, not the guessed one.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ namespace uvmtrace {
 namespace trace = uvmsim::trace;
 
 struct WorkspaceSummary {
-  std::uint64_t kernels = 0;        // whose accesses changed
-  std::uint64_t added_bytes = 0;    // of workspaces
-  std::uint64_t removed_bytes = 0;  // of operands
+  std::uint64_t kernels = 0;        // kernels whose accesses changed
+  std::uint64_t added_bytes = 0;    // accesses to workspaces
+  std::uint64_t removed_bytes = 0;  // accesses to operands
 };
 
 // `records` are a trace's, whole, in program order.

@@ -11,8 +11,8 @@ namespace {
 
 std::uint64_t reach(const Thing& thing) { return (thing.end() + kQuantumBytes - 1) / kQuantumBytes * kQuantumBytes; }
 
-// Of each tensor_free whether the allocator takes the memory back with it: the next word about its address is no
-// tensor_free_done.
+// Returns for each tensor_free whether the allocator takes the memory back with it: the next event about its address is
+// not a tensor_free_done.
 std::vector<bool> last_words(const PassLog& log) {
   std::vector<bool> last(log.events.size(), false);
   std::unordered_map<std::uint64_t, bool> done_follows;  // by address

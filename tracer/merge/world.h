@@ -21,13 +21,13 @@ inline constexpr ThingIndex kNothing = std::numeric_limits<ThingIndex>::max();
 // A driver's allocation (an object) or a framework's tensor.
 struct Thing {
   std::uint64_t va = 0, bytes = 0;
-  MemoryKind kind = MemoryKind::kDevice;  // of an object
+  MemoryKind kind = MemoryKind::kDevice;  // only for objects
   bool tensor = false;
   bool live = true;
-  bool cut = false;  // of an object: a framework has put tensors into it
+  bool cut = false;  // only for objects: a framework has put tensors into it
   std::int32_t device = 0;
-  std::uint32_t stream = 0;      // of a tensor
-  ThingIndex parent = kNothing;  // of a tensor: the object it lies in whole, if any
+  std::uint32_t stream = 0;      // only for tensors
+  ThingIndex parent = kNothing;  // only for tensors: the object that contains all of it, if any
   std::uint64_t end() const { return va + bytes; }
 };
 
@@ -35,7 +35,7 @@ class World {
  public:
   explicit World(const PassLog& log);
 
-  // What an event did to the things, in this order: `freed`, then `made`.
+  // The changes of things by an event, in this order: `freed`, then `made`.
   struct Change {
     std::vector<ThingIndex> freed;
     ThingIndex made = kNothing;

@@ -20,7 +20,7 @@ struct Call {
   std::uint32_t device = 0;
   std::uint64_t sequence = 0;  // place in the program
   std::int64_t begin_ns = 0;
-  std::uint64_t state = 0;         // what on_enter returned
+  std::uint64_t state = 0;         // the return value of on_enter
   bool per_thread_stream = false;  // a _ptds or _ptsz twin: the null stream is the thread's own
 
   template <typename Parameters>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPU a context is on, by CUPTI's small context numbers. Lock-free: asked in every call.
+// The GPU of each context, by CUPTI's small context numbers. Lock-free, because every call asks for it.
 #pragma once
 
 #include <array>

@@ -39,7 +39,7 @@ struct DriverLibrary {
 
 const DriverLibrary& driver();
 
-// As far as the driver tells it.
+// Values that the driver does not report stay empty.
 GpuDescription describe_gpu(CUdevice device);
 
 }  // namespace uvmtrace

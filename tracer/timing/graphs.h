@@ -42,7 +42,7 @@ struct FreeNode {
 };
 using NodeWork = std::variant<std::monostate, KernelNode, CopyNode, SetNode, AllocNode, FreeNode>;
 
-// What a node's parameters mean; CUPTI and the driver are asked, so no lock may be held.
+// Interprets a node's parameters; CUPTI and the driver are asked, so no lock may be held.
 KernelNode kernel_node(const CUDA_KERNEL_NODE_PARAMS_v2& parameters);
 SetNode set_node(const CUDA_MEMSET_NODE_PARAMS& parameters);
 

@@ -167,7 +167,7 @@ void enable_callbacks() {
 void at_exit() {
   if (!EventLog::instance().is_open()) return;
   const std::uint64_t lost = Activity::instance().finish();
-  EventLog::instance().write_header(header_line("timing", {}));  // where no context was ever made
+  EventLog::instance().write_header(header_line("timing", {}));  // if no context was ever created
   EventLog::instance().close(lost);
 }
 

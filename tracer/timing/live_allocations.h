@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program has allocated right now, by address: tells whether a word in a kernel's parameters is a pointer, and
-// what kind of memory a free or a copy is about. Safe from any thread; calls nothing outside.
+// The program's live allocations, by address: used to recognise pointers in a kernel's parameters, and the kind of
+// memory of a free or a copy. Safe from any thread; calls nothing outside.
 #pragma once
 
 #include <atomic>

@@ -7,7 +7,7 @@ namespace uvmtrace {
 
 namespace {
 
-// What both calls take under the same names.
+// The parameters that both calls have under the same names.
 template <class Parameters>
 MapArguments common(const Parameters& p, bool im2col) {
   MapArguments out;

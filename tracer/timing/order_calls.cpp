@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What orders the program's work: synchronisations, events, the profiler's window, and where captures begin and end.
+// The calls that order the program's work: synchronisations, events, the profiler's window, and begin and end of
+// captures.
 #include <string_view>
 
 #include "tracer/log/streams.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch's parameters point to: tensor maps, and every aligned 8-byte word of every parameter that lies in a
-// live allocation. Frameworks pass pointers inside structs by value, so whole parameters are scanned, not only those of
-// 8 bytes.
+// The memory that a launch's parameters point to: tensor maps, and every aligned 8-byte word of every parameter that is
+// an address in a live allocation. Frameworks pass pointers inside structs by value, so whole parameters are scanned,
+// not only those of 8 bytes.
 #pragma once
 
 #include <cuda.h>

@@ -35,8 +35,8 @@ class TensorMaps {
   // The program had this map encoded.
   void note_encoded(const MapArguments& arguments, const void* map);
 
-  // Whether maps may be among the parameters of launches of this kernel. The first time, what its code says of them
-  // goes to the log.
+  // Returns whether maps may be among the parameters of launches of this kernel. The first call logs the analysis of
+  // its code.
   bool wanted(std::string_view kernel);
   // In the parameters as the GPU gets them, `kernel` being wanted. By offset, ascending.
   std::vector<MapParameter> find(const std::vector<unsigned char>& parameters);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every recipe shares: reproducible settings, iteration marks, and the report of each iteration.
+"""The common part of all recipes: reproducible settings, iteration marks, and the report of each iteration.
 
 Losses go to stdout with full precision, so that a traced run can be compared with an untraced one; times and memory go
 to stderr, as they differ from run to run.

@@ -233,7 +233,7 @@
   const limitName = (place) => (place.limited ? `OSF ${d3.format("~r")(place.osf)}` : "no limit");
   const seedsText = (place, value, format) =>
     place.seeds > 1 && value.high > value.low ? ` (${place.seeds} seeds: ${format(value.low)} to ${format(value.high)})` : place.seeds > 1 ? ` (${place.seeds} seeds, all alike)` : "";
-  const unsettledText = (place) => (place.members.some((m) => m.settled === false) ? "\nnot settled: no steady figure" : "");
+  const unsettledText = (place) => place.members.filter((m) => m.settled === false).map((m) => `\nnot settled: mean of iterations ${m.first_iteration} to ${m.last_iteration}, ${number(m.shortest_ns / 1e6, 1)} to ${number(m.longest_ns / 1e6, 1)} ms`).join("");
 
   // Points with the GPU's whole memory belong in no curve, unless there is nothing else.
   function curvePlaces(places) {
@@ -287,7 +287,7 @@
   function osfSection(points, all) {
     const per = points.rows.some((row) => row[points.columns.indexOf("settled")] === "run") ? "in the run" : "per iteration";
     const host = section("osf", "Slowdown and traffic over the oversubscription factor",
-      "Slowdown: time over that under the driver's own policies with the GPU's whole memory. Points over several seeds are means, with bars from the smallest to the largest. Hover, or focus a chart and press arrow keys, for numbers.");
+      "Slowdown: time over that under the driver's own policies with room for all. Points over several seeds are means, with bars from the smallest to the largest. Hover, or focus a chart and press arrow keys, for numbers.");
     const numbers = points.series.map((_, n) => n);
     const shown = new Set(numbers.slice(0, MOST_SERIES));
     let chosen = -1;
@@ -544,14 +544,14 @@
 
   function pointsSection(points, rows) {
     const host = section("points", "All points");
-    const settled = (r) => (r.settled === "run" ? "whole run" : r.settled === true ? `after ${r.learning}` : r.settled === false ? "not settled" : "not known");
+    const settled = (r) => (r.settled === "run" ? "whole run" : r.settled === true ? `after ${r.learning}` : r.settled === false ? `not settled: iterations ${r.first_iteration}-${r.last_iteration}, ${ms(r.shortest_ns)} to ${ms(r.longest_ns)} ms` : "not known");
     dataTable(host, {
       caption: "Points", rows, sort: { column: 0, down: false },
       columns: [
         text("program", (r) => points.panels[r.panel], { word: points.panels.every((name) => name.length < 24) }), text("series", (r) => points.series[r.series]),
         { ...num("OSF", (r) => (r.limited ? r.osf : null), factor, "footprint / GPU memory; –: no limit") },
         num("capacity GiB", (r) => r.capacity, gib), num("footprint GiB", (r) => r.footprint, gib), num("time ms", (r) => r.time_ns, ms, "of the settled iterations, or of the whole run"),
-        num("slowdown", (r) => r.slowdown, (v) => number(v / 1000, 3), "against the driver's own policies with the GPU's whole memory"),
+        num("slowdown", (r) => r.slowdown, (v) => number(v / 1000, 3), "against the driver's own policies with room for all"),
         num("time / bound", (r) => (r.bound_ns ? r.total_ns / r.bound_ns : null), (v) => number(v, 2), "the whole run over what no policy can beat"),
         num("to GPU GiB", (r) => r.htod_bytes, gib), num("to host GiB", (r) => r.dtoh_bytes, gib), num("fault batches", (r) => r.fault_batches),
         num("evictions", (r) => r.evictions, null, "2 MiB each"), text("seed", (r) => r.seed, { word: true }), text("settled", settled, { word: true }), text("policies", (r) => r.policies, { word: true }), text("layout", (r) => r.layout, { word: true }),

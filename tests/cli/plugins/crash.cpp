@@ -21,17 +21,27 @@ int overflow(volatile char* above) {
   return (deeper ? overflow(here) : 0) + here[1];
 }
 
+// Overwrites the memory behind an object on the heap, where the allocator keeps data about its neighbours.
+void write_beyond(volatile char* object, std::size_t bytes) {
+  for (std::size_t i = bytes; i < bytes + 64; ++i) object[i] = 0x7f;
+}
+
 class Crash final : public Prefetcher {
  public:
   static PolicyInfo info() { return {.description = "kills its process", .source = "a test"}; }
   static ParameterTable parameters() {
-    return {integer("signal", 0, {0, 15}, "the signal to die of; 0: stay alive"),
-            choice("fault", "none", {"none", "exception", "number", "null", "stack", "exit", "abort", "loop", "sleep"},
-                   "what else goes wrong")};
+    return {
+        integer("signal", 0, {0, 15}, "the signal to die of; 0: stay alive"),
+        choice("fault", "none",
+               {"none", "exception", "number", "null", "stack", "exit", "abort", "loop", "sleep", "heap", "late_abort"},
+               "what else goes wrong")};
   }
 
   explicit Crash(const PolicyContext& context)
       : signal_(static_cast<int>(context.parameters.integer("signal"))), fault_(context.parameters.choice("fault")) {}
+  ~Crash() override {
+    if (fault_ == "late_abort") std::abort();  // as the allocator does where it finds its lists broken
+  }
 
   PageMask prefetch(const FaultedBlock& block) override {
     if (signal_ != 0) std::raise(signal_);
@@ -48,6 +58,7 @@ class Crash final : public Prefetcher {
       for (volatile bool forever = true; forever;) {
       }
     }
+    if (fault_ == "heap") write_beyond(reinterpret_cast<volatile char*>(this), sizeof *this);
     if (fault_ == "sleep") {
       for (;;) ::sleep(1000);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rule the evictor of nonsense_evictor.cpp breaks; each plug-in made of it brings its own kNonsense.
+// The rule that the evictor of nonsense_evictor.cpp violates; each plug-in made of it defines its own kNonsense.
 #pragma once
 
 enum Nonsense {
@@ -7,6 +7,7 @@ enum Nonsense {
   kPinned,
   kNobody,
   kAnotherEachTime,
+  kByAddress,
   kThrows,
   kCrashes,
   kEndless,

@@ -36,6 +36,10 @@ class NonsenseEvictor final : public Evictor {
         return {};
       case kAnotherEachTime:
         return number_ % 2 == 0 ? lists_.first_evictable(0, queries) : lists_.last_evictable(0, queries);
+      case kByAddress:  // as a hash table of pointers would
+        return (reinterpret_cast<std::uintptr_t>(this) * 0x9e3779b97f4a7c15u >> (++answers_ % 32)) % 2 == 0
+                   ? lists_.first_evictable(0, queries)
+                   : lists_.last_evictable(0, queries);
       case kThrows:
         throw std::out_of_range("no such thing");
       case kCrashes:
@@ -59,7 +63,7 @@ class NonsenseEvictor final : public Evictor {
 
  private:
   ChunkLists lists_;
-  std::uint64_t number_ = 0;
+  std::uint64_t number_ = 0, answers_ = 0;
 };
 
 }  // namespace

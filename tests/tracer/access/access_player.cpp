@@ -90,7 +90,7 @@ void phases(Player& player) {
   player.launch("small", 1, 0, 10, [](Marks* marks) { Player::mark_range(marks, kA, 4096, kRead, 3); });
 }
 
-// What is read back must follow what was touched, not what is allocated.
+// The amount that is read back must depend on the touched memory, not on the allocated memory.
 void readback(Player& player) {
   player.create_context();
   player.load_module(1);

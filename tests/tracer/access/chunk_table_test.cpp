@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kChunk = std::uint64_t{1} << kChunkShift;
 
-// As the device searches; ~0 for an unknown chunk.
+// Searches like the device; returns ~0 for an unknown chunk.
 std::uint32_t find(const ChunkTable& table, std::uint64_t chunk) {
   Marks marks{};
   marks.table = reinterpret_cast<std::uint64_t>(table.entries().data());

@@ -16,5 +16,5 @@ struct FakeSanitizer {
 };
 
 extern "C" FakeSanitizer* fake_sanitizer();
-// Of this thread's last sanitizerSetLaunchCallbackData; null once it was taken.
+// Returns the data of this thread's last sanitizerSetLaunchCallbackData; null after it was taken once.
 extern "C" const void* fake_take_launch_data();

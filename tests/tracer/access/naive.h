@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What accesses touch, as plain sets: the model the tests compare with.
+// The memory that accesses touch, as plain sets: the reference model of the tests.
 #pragma once
 
 #include <cstdint>

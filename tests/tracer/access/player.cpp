@@ -118,7 +118,7 @@ void Player::graph(std::uint64_t module, const Kernel& first, const Kernel& seco
       node.launchData.gridId = 1000 + i;
       callback(SANITIZER_CB_DOMAIN_GRAPHS, SANITIZER_CBID_GRAPHS_NODE_LAUNCH_BEGIN, &node);
       callback(SANITIZER_CB_DOMAIN_GRAPHS, SANITIZER_CBID_GRAPHS_NODE_LAUNCH_END, &node);
-      // As on the GPU: what was set last counts for all.
+      // As on the GPU, the last setting applies to all.
       marks = take_marks();
     }
     HostMachine::grid() = 1000;

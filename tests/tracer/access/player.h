@@ -43,7 +43,7 @@ class Player {
   void callback(Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id, const void* data);
   static Sanitizer_LaunchData launch_data(const char* name, std::uint64_t module, std::uint64_t stream,
                                           std::uint32_t blocks);
-  // What the pass gave the launch that this thread announced last.
+  // Returns the data that the pass gave to the last launch of this thread.
   Marks* take_marks() { return static_cast<Marks*>(const_cast<void*>(take_launch_data_())); }
 
   FakeSanitizer* fake_ = nullptr;

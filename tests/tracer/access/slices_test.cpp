@@ -11,7 +11,7 @@
 namespace uvmtrace::access {
 namespace {
 
-// As the device computes it.
+// Computes the slice like the device.
 std::uint64_t slice_of(const Slices& slices, std::uint64_t block) {
   const std::uint64_t factor = slices.factor();
   return factor == 0 ? (slices.count == 0 ? 0 : block) : HostMachine::high_product(block, factor);

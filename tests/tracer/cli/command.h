@@ -71,7 +71,7 @@ class CommandTest : public ::testing::Test {
   std::string prelude;
 };
 
-// As every user should meet an error: exit code 2, one line on standard error that holds all the words.
+// Expects the form of every error: exit code 2, and one line on standard error that holds all the words.
 inline void expect_one_line_error(const CommandResult& result, const std::vector<std::string>& words) {
   EXPECT_EQ(result.exit_code, 2) << result.err;
   EXPECT_EQ(result.out, "");

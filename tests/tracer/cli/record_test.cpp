@@ -25,7 +25,7 @@ class RecordTest : public CommandTest {
   }
   bool has(const std::string& name) { return std::filesystem::exists(folder.path(name)); }
   std::string passes() { return folder.read("passes.txt"); }
-  // Nothing hidden is left behind.
+  // Checks that no hidden file is left behind.
   void expect_clean() {
     for (const std::string& name : folder.names()) {
       EXPECT_THAT(name, Not(HasSubstr(".logs-")));
@@ -212,7 +212,7 @@ TEST_F(RecordWarmUp, RunsOnceMoreWhereTheScriptCompiles) {
   expect_clean();
 }
 
-// What cannot be read twice belongs to the run whose output is shown.
+// Input that cannot be read twice belongs to the run whose output is shown.
 TEST_F(RecordWarmUp, LeavesThePipeAlone) {
   program("cat >in.$PASS");
   folder.write("train.py", "import triton\n");

@@ -7,8 +7,10 @@
 
 #include "sim/validate/experiment.h"
 #include "tracer/ground_truth/experiment.h"
+#include "tracer/ground_truth/host_speed.h"
 #include "tracer/ground_truth/managed_budget.h"
 #include "tracer/ground_truth/measurement.h"
+#include "tracer/ground_truth/observer.h"
 #include "tracer/ground_truth/oversubscription.h"
 
 namespace uvmtrace::ground_truth {
@@ -141,6 +143,66 @@ TEST(Lines, TimesCountFromTheFirstEventAndPreparationIsLeftOut) {
             "\"host_populated\":[[0,8192]],\"gpu_resident\":[],\"touches\":[[0,\"r\"],[1,\"w\"]],\"native_ns\":12,"
             "\"events\":[[\"kernel\",0,3000,-1,0,0],[\"gpu_fault\",100,700,0,1,1],[\"htod\",500,600,4096,4096,3],"
             "[\"remote_map\",800,0,0,4096,3]]}\n");
+}
+
+// The times of the runs without a listener go into the same line, before the events; validate judges by their median.
+TEST(Lines, HaveTheTimesOfRunsThatNobodyWatched) {
+  Experiment experiment = default_experiments({}).front();
+  Measurement measurement = plausible(experiment);
+  measurement.unobserved = {{30000, 10000, 20000}, {}, to_json(HostSpeed{"a \"fast\" CPU", 500, 90000, 300000})};
+  const std::string with = to_line(experiment, measurement, 1);
+  EXPECT_THAT(with,
+              ::testing::HasSubstr("\"unobserved\":{\"kernel_ns\":[30000,10000,20000],\"host\":{\"cpu\":\"a fast "
+                                   "CPU\",\"step_ps\":500,\"chase_ps\":90000,\"page_touch_ps\":300000}},\"events\""));
+  const std::string times_only = to_line_of_times(experiment, measurement, 1);
+  EXPECT_THAT(times_only, ::testing::Not(::testing::HasSubstr("events")));
+  const auto read = uvmsim::validate::parse_experiments(with + times_only, "lines");
+  EXPECT_THAT(read.warnings, ::testing::IsEmpty());
+  ASSERT_EQ(read.experiments.size(), 2u);
+  for (const auto& seen : read.experiments) {
+    ASSERT_TRUE(seen.unobserved);
+    EXPECT_THAT(seen.unobserved->kernel_ns, ::testing::ElementsAre(30000, 10000, 20000));
+    EXPECT_EQ(seen.unobserved->host->chase_ps, 90000u);
+  }
+  EXPECT_TRUE(read.experiments[0].has_contents);
+  EXPECT_FALSE(read.experiments[1].has_contents);
+  EXPECT_EQ(read.experiments[1].kernels.at(0).end_ns, 20000);
+}
+
+TEST(HostSpeed, IsMeasuredWithoutAGpu) {
+  const HostSpeed speed = measure_host_speed();
+  EXPECT_GT(speed.step_ps, 0u);
+  EXPECT_GT(speed.chase_ps, speed.step_ps) << "a load from memory takes longer than a multiplication";
+  EXPECT_GT(speed.page_touch_ps, speed.step_ps);
+}
+
+// A worker runs what it is asked for in its own process, says why it cannot, and ends when it is no longer needed.
+TEST(Workers, AnswerFromTheirOwnProcess) {
+  int made_here = 0;
+  Worker worker(Observer::kNobody, [&](Observer observer) -> Worker::RunOne {
+    return [&made_here, observer](std::size_t i) {
+      if (i == 7) throw Refusal("seven is too large");
+      ++made_here;
+      return Timing{static_cast<std::uint64_t>(100 * i),  static_cast<std::uint64_t>(observer), 0, 0, 0,
+                    static_cast<std::uint64_t>(made_here)};
+    };
+  });
+  worker.wait_until_open();
+  EXPECT_EQ(worker.run(3).kernel_ns, 300u);
+  EXPECT_THROW(worker.run(7), Refusal);
+  EXPECT_EQ(worker.run(4).dropped, 2u) << "the child's count";
+  EXPECT_EQ(made_here, 0) << "this process ran nothing";
+}
+
+TEST(Workers, ThatCannotOpenSayWhy) {
+  Worker worker(Observer::kCupti, [](Observer) -> Worker::RunOne { throw std::runtime_error("no GPU here"); });
+  try {
+    worker.wait_until_open();
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "cupti: no GPU here");
+  }
+  EXPECT_THROW(worker.run(0), std::runtime_error);
 }
 
 TEST(Defects, DroppedOrMissingRecordsAreSeen) {

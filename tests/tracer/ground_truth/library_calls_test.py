@@ -93,6 +93,9 @@ class Recorder:
     def __init__(self, machine):
         self.library = machine
 
+    def host_speed(self):
+        return {"cpu": "a CPU", "step_ps": 1000, "chase_ps": 90000, "page_touch_ps": 400000}
+
     def take(self):
         machine = self.library
         record = {"kernels": machine.kernels, "counters": machine.counters, "dropped": machine.dropped}
@@ -127,7 +130,8 @@ class LibraryCallsTest(unittest.TestCase):
         torch.randn = lambda *shape, device: Tensor(shape, machine.allocate(4 * Tensor(shape, 0).numel()))
         torch.relu = torch.add = machine.call
         script = load_script()
-        script.Recorder = lambda path: Recorder(machine)
+        torch.cuda.Event.return_value.elapsed_time.return_value = 0.021  # ms
+        script.Recorder = lambda path, record=True: Recorder(machine)
         err = io.StringIO()
         with mock.patch.dict(sys.modules, torch=torch), mock.patch.object(
             sys, "argv", [SCRIPT, "recorder.so", self.output, *arguments]
@@ -149,6 +153,23 @@ class LibraryCallsTest(unittest.TestCase):
             faults = [event for event in line["events"] if isinstance(event, list)]
             self.assertEqual(faults[0][:5], ["gpu_fault", 500, 30000, 1, 0])  # of the second tensor, at its begin
         self.assertEqual([event[0] for event in lines[1]["events"][1:]], ["gpu_fault", "htod", "htod"])
+
+    def test_each_line_has_the_times_of_the_process_without_a_listener(self):
+        lines, err = self.run_script("--only", "relu_4m", "--times", "3")
+        self.assertEqual(err, "")
+        for line in lines:
+            self.assertEqual(line["unobserved"]["kernel_ns"], [21000] * 3)
+            self.assertEqual(line["unobserved"]["host"]["step_ps"], 1000)
+        lines, _ = self.run_script("--only", "relu_4m", "--times", "0")
+        self.assertNotIn("unobserved", lines[0])
+
+    def test_a_percentage_of_the_names_is_the_same_lot_each_time(self):
+        def names(percent):
+            lines, _ = self.run_script("--only", "relu", "--percent", percent, "--outputs", "host", "--times", "0")
+            return {line["name"] for line in lines}
+
+        self.assertEqual(names("100"), {"relu_4m", "relu_16m", "relu_64m"})
+        self.assertEqual(names("40"), {"relu_4m", "relu_16m"})
 
     def test_validate_reads_them(self):
         self.run_script("--only", "add_32m")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What machine code says of its tensor copies.
+// Checks what machine code reveals about its tensor copies.
 #include "tracer/maps/copy_code.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::vector<unsigned char> code_of(const std::string& kernel) {
   return {};
 }
 
-// Where the parameters stand follows from the kernels' source: two maps of 128 bytes, at multiples of 64 of constant
+// The places of the parameters follow from the kernels' source: two maps of 128 bytes, at multiples of 64 of constant
 // memory, in which the parameters begin at 0x210.
 constexpr std::uint32_t kFirst = 112, kSecond = 240;
 

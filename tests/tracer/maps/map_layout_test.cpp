@@ -122,7 +122,7 @@ TEST(MapLayout, DriversThatAreNotUnderstoodAreRefused) {
             std::string::npos);
 }
 
-// What is learned bit by bit may still be wrong: large dimensions are kept otherwise here.
+// A layout that is learned bit by bit may still be wrong: this encoder stores large dimensions differently.
 TEST(MapLayout, DisagreeingMapsOfTheSecondSetAreRefused) {
   const std::string why = refusal([](const MapArguments& a, MapBytes& out) {
     MapArguments changed = a;

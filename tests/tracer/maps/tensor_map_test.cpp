@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes a map is.
+// Checks which bytes a map covers.
 #include "tracer/maps/tensor_map.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launches touched: of tensors and objects, phases, order and counts.
+// Checks the accesses of launches: tensors and objects, phases, order and counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

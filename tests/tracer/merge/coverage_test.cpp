@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where accesses come from when the instrumentation did not see them all.
+// Checks the source of accesses when the instrumentation did not see them all.
 #include "tracer/merge/coverage.h"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ TEST_F(CoverageTest, TensorCopiesFallBackToTheOperator) {
   EXPECT_EQ(kernel.accesses[0].extents[0].mode, kR);
   EXPECT_EQ(kernel.accesses[1].extents[0].count, kMiB / 512);
   EXPECT_EQ(kernel.accesses[2].extents[0].mode, kW);
-  EXPECT_EQ(kernel.accesses[3].extents[0].count, 128u);  // what was seen stays
+  EXPECT_EQ(kernel.accesses[3].extents[0].count, 128u);  // the instrumented accesses stay
   EXPECT_EQ(merged.summary.tensor_copies, 1u);
 }
 

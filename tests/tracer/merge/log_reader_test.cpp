@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What logs may be damaged by, and what they must not hold.
+// Checks damaged logs, and logs with forbidden content.
 #include "tracer/merge/log_reader.h"
 
 #include <gmock/gmock.h>

@@ -283,7 +283,8 @@ TEST(MatchPrologue, IterationsThatAllDifferAreRefused) {
               HasSubstr("21 of 31 launches match"));
 }
 
-// What is alive when the rest begins is what the access pass has alive then, whatever came and went before.
+// The memory that is alive when the rest begins is that of the access pass at this point, whatever was allocated and
+// freed before.
 TEST(MatchPrologue, ItsMemoryIsAccountedFor) {
   LogBuilder timing(Pass::kTiming), access(Pass::kAccess);
   const std::uint64_t gone = 32 << 20;
@@ -305,7 +306,7 @@ TEST(MatchPrologue, ItsMemoryIsAccountedFor) {
       timing.host("prefetch").number("va", kBase + gone).number("bytes", 4096).number("to", 0).number("stream", 0)));
   timing.sync("event_record", 9);
   timing.free(kBase + gone);
-  // Of the same size as what stays, and only here.
+  // Memory of the same size as the memory that stays, only in this pass.
   for (std::uint64_t i = 0; i < 5; ++i) {
     access.alloc(kOther + gone + i * gone, 8 << 20);
     access.launch(named("other" + std::to_string(i)));
@@ -338,7 +339,7 @@ TEST(MatchPrologue, ItsMemoryIsAccountedFor) {
   }
   EXPECT_EQ(merged.summary.lost_quanta, 0u);
   EXPECT_EQ(merged.summary.unmatched_memory, 0u);
-  // What was written of what stays, and hints about it; nothing of what is gone, and no time.
+  // The writes to memory that stays, and hints about it; nothing about freed memory, and no time.
   const auto copies = merged.all<trace::Memcpy>();
   ASSERT_EQ(copies.size(), 1u);
   EXPECT_EQ(copies[0].dst.object, objects[0].id);

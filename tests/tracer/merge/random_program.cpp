@@ -15,7 +15,7 @@ using trace::AccessMode;
 using trace::ObjectId;
 constexpr std::uint64_t kSegmentBytes = 1 << 20;
 
-// What lives in both passes, at other addresses.
+// An allocation that is alive in both passes, at different addresses.
 struct Live {
   ObjectId id;
   std::uint64_t timing_va, access_va, bytes;

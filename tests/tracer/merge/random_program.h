@@ -12,7 +12,7 @@ namespace uvmtrace {
 
 struct RandomProgram {
   std::string timing, access;                // logs
-  std::vector<uvmsim::trace::Record> trace;  // what the merge must give
+  std::vector<uvmsim::trace::Record> trace;  // the expected result of the merge
 
   // `phases`: launches have random ones, which `trace` leaves out.
   RandomProgram(std::uint64_t seed, std::uint32_t steps, bool phases);

@@ -87,7 +87,7 @@ TEST_F(WorkspacesTest, SumsOfPartsAreWrittenByTheGuessAndTheOutputByTheirReader)
   seen({{kWeights, {{0, kQuanta, kW}}}, {kWorkspace, {{0, kQuanta, kR}}}});
   complete_workspaces(records);
   ASSERT_EQ(accesses(place).size(), 2u);
-  EXPECT_EQ(accesses(place)[0].object, kInput);  // nobody handed it over
+  EXPECT_EQ(accesses(place)[0].object, kInput);  // no other kernel handed it over
   EXPECT_EQ(accesses(place)[1].object, kWorkspace);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the timing pass share.
+// The common part of the tests of the timing pass.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -24,7 +24,7 @@ Handle handle(const json& line, const char* key) {
   return reinterpret_cast<Handle>(u64(line, key));
 }
 
-// What a call's parameters point to lives as long as the call.
+// The targets of a call's parameters, which live as long as the call.
 struct Storage {
   std::vector<std::vector<std::uint64_t>> words;
   std::vector<void*> pointers;

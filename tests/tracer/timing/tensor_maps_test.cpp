@@ -31,7 +31,7 @@ MapArguments matrix(std::uint64_t va) {
   return out;
 }
 
-// As cuBLAS leaves them: a number in a stride beyond the rank, and a bit that the driver does not set.
+// Maps as cuBLAS leaves them: a number in a stride beyond the rank, and a bit that the driver does not set.
 MapBytes of_library(std::uint64_t va) {
   MapBytes out = uvmtrace::maps_test::Encoder{}.whole(matrix(va));
   out[8] |= 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the timing pass writes for each kind of call and record.
+// Checks the timing pass's output for each kind of call and record.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -42,10 +42,14 @@ class Training:
 
 
 class Memory:
-    """What the caching allocator holds after each iteration, and the most that was live in it, in MiB."""
+    """After each iteration, in MiB: what the caching allocator holds, the most that was live in it, and what the process
+    takes of the GPU beside it since there is a context (code of kernels, libraries' handles). Nobody else may use the
+    GPU meanwhile."""
 
-    def __init__(self, work, path):
-        self.work, self.path, self.rows = work, path, []
+    def __init__(self, path):
+        self.path, self.rows, self.work = path, [], None
+        self.first = torch.zeros(1, device="cuda")  # makes the context and the allocator's first segment
+        self.before = torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved()
 
     def __call__(self, index):
         torch.cuda.reset_peak_memory_stats()
@@ -55,6 +59,7 @@ class Memory:
             row = {
                 "reserved_mib": torch.cuda.memory_reserved() / MIB,
                 "live_mib": torch.cuda.max_memory_allocated() / MIB,
+                "unmanaged_mib": (self.before - torch.cuda.mem_get_info()[0] - torch.cuda.memory_reserved()) / MIB,
                 "retries": torch.cuda.memory_stats()["num_alloc_retries"],
             }
             self.rows.append(row)
@@ -73,8 +78,9 @@ def main():
     recipe.prepare(arguments.seed, default_precision=True)
     random.seed(arguments.seed)
 
-    training = Training(MODELS[arguments.model](arguments.batch))
-    recipe.run_iterations(arguments.iterations, Memory(training, arguments.memory))
+    memory = Memory(arguments.memory)
+    memory.work = Training(MODELS[arguments.model](arguments.batch))
+    recipe.run_iterations(arguments.iterations, memory)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each program's file makes: a model and how it is trained."""
+"""The content of each program's file: a model and its training."""
 
 import dataclasses
 import typing

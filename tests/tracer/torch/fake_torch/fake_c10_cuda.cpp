@@ -22,7 +22,7 @@ Fake fake;
 std::atomic<CUDAAllocator*> allocator{&fake};
 }  // namespace c10::cuda::CUDACachingAllocator
 
-// Of all that the allocator tells.
+// The device of all events of the allocator.
 constexpr std::int8_t kDevice = 3;
 
 extern "C" void fake_entry(int action, std::size_t address, std::size_t size, std::size_t stream) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program may tell the tracer about itself. Without the tracer every call does nothing.
+"""Functions by which a program can describe itself to the tracer. Without the tracer every call does nothing.
 
 A program that also runs without the tracer writes
 
@@ -23,7 +23,7 @@ def iteration():
 
 @contextmanager
 def range(name):
-    """What is launched inside belongs to `name`; ranges nest."""
+    """Work that is launched inside belongs to the range `name`; ranges nest."""
     calls = _library.calls()
     calls.range_push(name)
     try:

@@ -61,5 +61,5 @@ def begin_iteration_at_next_allocation(index):
 
 
 def still_waits_for_allocation():
-    """Whether no allocation has begun the iteration; none will from now on."""
+    """Returns whether no allocation has begun the iteration; none will from now on."""
     return bool(_native.uvmtrace_torch_still_waits())

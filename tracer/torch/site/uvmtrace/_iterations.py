@@ -32,7 +32,7 @@ def begin_explicitly():
 
 
 def forward_pass_begins():
-    """Of a module that is not inside another one."""
+    """Called for a module that is not inside another one."""
     if _state.armed and not _state.explicit:
         _settle()
         if not _state.is_open:

@@ -36,7 +36,7 @@ struct Calls {
 };
 Calls calls;
 
-// How an operator uses its arguments, from its schema.
+// An operator's use of its arguments, from its schema.
 struct Plan {
   std::string name;
   std::vector<Mode> arguments;

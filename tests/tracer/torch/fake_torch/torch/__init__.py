@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of torch as the helper uses. What is native is compiled into lib/ by the test."""
+"""The part of torch that the helper uses. Native code is compiled into lib/ by the test."""
 
 import ctypes
 import os
@@ -8,7 +8,7 @@ __version__ = os.environ.get("FAKE_TORCH_VERSION", "2.0.fake")
 
 
 class _EvalFrame:
-    """Of the compiler: whom it asks about frames (None: nobody), and code that it passes over."""
+    """The compiler's hooks: the callback that it asks about frames (None: none), and the code that it skips."""
 
     callback = None
     skipped = []

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a GPU that turns requests that missed into raw faults, one after the other, for all SMs.
+//
+// Requests wait in a queue per GPC, in order of sending. The unit takes one each `fault_ps`, from the GPCs in turn. A
+// replay throws away what waits: the SMs send it again.
+//
+// An SM hands in requests as runs (so many to one page, evenly apart), ahead of their time. So SMs need no common
+// clock: their runs meet here, and are only put in order as far as somebody wants to know.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "sim/common/check.h"
+#include "sim/common/units.h"
+#include "sim/gpu/fault_path.h"
+
+namespace uvmsim::gpu {
+
+// Later than everything.
+inline constexpr Nanoseconds kNever{std::numeric_limits<std::int64_t>::max()};
+
+enum class RequestKind : std::uint8_t { kLoad, kStore, kLoadLane, kStoreLane };
+
+// `count` requests of an SM to one page, `spacing_ns` apart from `first` on.
+struct RequestRun {
+  Nanoseconds first{};
+  PageIndex page{};
+  std::uint16_t count = 1;
+  std::uint16_t spacing_ns = 0;
+  RequestKind kind = RequestKind::kLoad;
+};
+
+class FaultUnit {
+ public:
+  // gpc_of_sm[i]: the GPC of SM i, below path.gpcs.
+  FaultUnit(const FaultPath& path, std::span<const std::uint8_t> gpc_of_sm);
+
+  // An SM's runs come in order of time; they may lie ahead.
+  void send(std::uint32_t sm, const RequestRun& run);
+
+  // Takes what the unit takes up to and including `until`, in its order: f(arrival, sm, run) for each raw fault.
+  template <class F>
+  void take(Nanoseconds until, F&& f);
+  // The same for nobody to hear. Returns how many raw faults that were.
+  std::uint64_t take_unheard(Nanoseconds until);
+  // When the unit takes the next one; kNever: nothing waits.
+  Nanoseconds next_arrival() const;
+  bool empty() const { return waiting_ == 0; }
+  std::uint64_t waiting() const { return waiting_; }
+
+  // A replay: nothing waits any more.
+  void forget();
+
+ private:
+  struct Queue {  // of one SM
+    std::vector<RequestRun> runs;
+    std::uint32_t head = 0;
+    std::uint16_t taken = 0;  // of the run at the head
+    std::uint16_t gpc = 0;
+    std::uint16_t place = 0;  // in its GPC
+  };
+  struct Gpc {
+    std::vector<std::int64_t> next;  // of each SM, when its next request was sent
+    std::vector<std::uint32_t> sms;
+    std::int64_t first = kNever.value;  // the earliest of them,
+    std::uint32_t first_place = 0;      // and whose it is; of equal ones the SM that comes first
+    void look() {
+      first = kNever.value;
+      for (std::uint32_t place = 0; place < next.size(); ++place) {
+        if (next[place] < first) {
+          first = next[place];
+          first_place = place;
+        }
+      }
+    }
+  };
+
+  std::int64_t ready_ps(const Gpc& gpc) const { return (gpc.first + report_ns_) * 1000; }
+  // The GPC whose request the unit takes next, and when; false: nothing waits.
+  bool choose(std::size_t& chosen, std::int64_t& time_ps) const;
+  void pop(Gpc& gpc);
+
+  std::int64_t fault_ps_;
+  std::int64_t report_ns_;
+  std::vector<Queue> queues_;  // by SM
+  std::vector<Gpc> gpcs_;
+  std::size_t last_gpc_ = 0;
+  std::int64_t free_ps_ = std::numeric_limits<std::int64_t>::min();  // of the unit
+  std::uint64_t waiting_ = 0;                                        // requests
+  Nanoseconds last_sent_{};                                          // of those that wait, at most
+};
+
+inline bool FaultUnit::choose(std::size_t& chosen, std::int64_t& time_ps) const {
+  if (waiting_ == 0) return false;
+  const std::size_t count = gpcs_.size();
+  std::int64_t best_ps = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t turn = 1, gpc = last_gpc_ + 1; turn <= count; ++turn, ++gpc) {
+    if (gpc >= count) gpc -= count;
+    if (gpcs_[gpc].first == kNever.value) continue;
+    const std::int64_t at_ps = ready_ps(gpcs_[gpc]);
+    if (at_ps >= best_ps) continue;
+    best_ps = at_ps;
+    chosen = gpc;
+    if (at_ps <= free_ps_) break;  // waits already: the next in turn
+  }
+  time_ps = best_ps > free_ps_ ? best_ps : free_ps_;
+  return true;
+}
+
+template <class F>
+void FaultUnit::take(Nanoseconds until, F&& f) {
+  std::size_t chosen = 0;
+  std::int64_t time_ps = 0;
+  while (choose(chosen, time_ps)) {
+    const Nanoseconds arrival(time_ps / 1000);
+    if (arrival > until) return;
+    Gpc& gpc = gpcs_[chosen];
+    const std::uint32_t sm = gpc.sms[gpc.first_place];
+    const Queue& queue = queues_[sm];
+    f(arrival, sm, static_cast<const RequestRun&>(queue.runs[queue.head]));
+    free_ps_ = time_ps + fault_ps_;
+    last_gpc_ = chosen;
+    pop(gpc);
+  }
+}
+
+}  // namespace uvmsim::gpu

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// How soon an SM knows that a page is missing: by where the page table says so.
+//
+// A line of a page table (128 bytes) holds the entries of 1 MB in 64 KB pieces, a line of the directory those of eight
+// VA blocks. Where accesses that pass have brought the line, the answer is at hand; where they brought only its other
+// half, it comes a little later; else the line has to be fetched.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sim/common/units.h"
+#include "sim/gpu/fault_path.h"
+#include "sim/memory/page_mask.h"
+
+namespace uvmsim::gpu {
+
+// Of the SM that asks.
+struct SmMoment {
+  bool first_window = true;  // its kernel has seen no replay: nothing is at hand
+  // Since its first access that has passed after the last replay; below 0: there is none.
+  Nanoseconds passed_for{-1};
+  std::uint32_t waiting_warps = 0;  // for its load/store unit
+};
+
+// From the request for a page that is missing until the SM knows. `mapped`: the pages of its VA block that are.
+inline Nanoseconds known_after(const FaultPath& path, PageIndex page, const PageMask& mapped, const SmMoment& sm) {
+  constexpr unsigned kHalfLinePages = 128;  // 512 KB: eight entries of 64 KB
+  constexpr std::uint64_t kDirectoryLineBlocks = 8;
+  const auto any_in_half = [&](unsigned half) { return (mapped.word(half * 2) | mapped.word(half * 2 + 1)) != 0; };
+  const Nanoseconds at_hand(sm.waiting_warps >= path.busy_warps ? path.known_busy_ns : path.known_ns);
+  const Nanoseconds half_at_hand(path.known_half_ns), far(path.known_far_ns);
+  if (sm.first_window) return far;
+  const unsigned half = static_cast<unsigned>(page.value % kPagesPerBlock) / kHalfLinePages;
+  if (any_in_half(half)) return at_hand;
+  if (!mapped.empty()) return any_in_half(half ^ 1) ? half_at_hand : far;
+  // A block without any: its neighbours' accesses bring the directory's line, which takes its time.
+  const Nanoseconds soonest = page.value / kPagesPerBlock % kDirectoryLineBlocks != 0 ? at_hand : half_at_hand;
+  return sm.passed_for < Nanoseconds{} ? far : std::max(soonest, far - sm.passed_for);
+}
+
+}  // namespace uvmsim::gpu

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams of requests as libCacheSim reads them, one request at a time. The format is told by the content:
+//   lcs             a header of 1024 bytes (a magic number at both ends) that says what a record holds
+//   vscsi           records of 32 or 40 bytes of a SCSI trace, with their version (1 or 2); ids are blocks of 512 bytes
+//   oracle-general  oracle_general.h: no header; the times of its records never fall, and the next access of a record
+//                   lies behind it
+//   csv             lines with a comma, tab, bar or semicolon between fields; the first may name them
+//   txt             one id a line
+// All of them plain or packed with zstd, gzip or xz.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "sim/trace/record.h"
+
+namespace uvmsim::trace {
+
+struct Request {
+  std::uint64_t id = 0;
+  std::uint64_t bytes = 0;  // 0: unknown
+  AccessMode mode = AccessMode::kRead;
+};
+
+enum class RequestFormat : std::uint8_t { kLcs, kVscsi, kOracleGeneral, kCsv, kTxt };
+inline constexpr std::array<std::string_view, 5> kRequestFormatNames = {"lcs", "vscsi", "oracle-general", "csv", "txt"};
+
+class RequestReader {
+ public:
+  virtual ~RequestReader() = default;
+  virtual bool next(Request& request) = 0;  // false at the end; throws InputError naming file and record
+  RequestFormat format = RequestFormat::kTxt;
+  std::uint32_t id_bytes = 0;  // what one step of an id stands for, where the format says so
+  bool has_sizes = true, has_modes = false;
+  bool numbers = true;  // ids are numbers, not names, which were numbered by appearance
+  std::string name;     // of the file
+};
+
+// `columns`: of csv, what its columns are ("time,id,size,op"; others are passed over); empty: the first line says so.
+// Throws InputError for what is none of these, with what it is.
+std::unique_ptr<RequestReader> open_requests(const std::string& path, const std::string& columns = "");
+std::unique_ptr<RequestReader> open_requests(std::string_view bytes, const std::string& name,
+                                             const std::string& columns = "");
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of PyTorch in eager mode: which kernels each launches, what they touch, what it keeps for the backward
+// pass, and in which order it frees. Written after the recordings of `workloads/` (README.md), kernel by kernel.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "sim/common/random.h"
+#include "sim/llm/model.h"
+#include "sim/llm/tape.h"
+
+namespace uvmsim::llm {
+
+struct Linear {
+  Parameter* weight = nullptr;
+  Parameter* bias = nullptr;
+  std::uint64_t in = 0, out = 0;
+  // Adapters of a low rank beside it.
+  Parameter* down = nullptr;
+  Parameter* up = nullptr;
+  std::uint64_t rank = 0;
+};
+
+struct Norm {
+  Parameter* weight = nullptr;
+  Parameter* bias = nullptr;  // null: RMS norm
+  std::uint64_t width = 0;
+};
+
+// Sizes of a product of matrices: rows x sum times sum x columns, `batches` times.
+struct ProductShape {
+  std::uint64_t rows = 1, sum = 1, columns = 1, batches = 1;
+};
+
+class Layers {
+ public:
+  Layers(Recorder& recorder, Tape& tape, Number number, std::uint64_t sm_count)
+      : recorder_(recorder), tape_(tape), element_bytes_(bytes_of(number)), number_(number), sm_count_(sm_count) {}
+
+  Recorder& recorder() { return recorder_; }
+  Tape& tape() { return tape_; }
+  std::uint64_t element_bytes() const { return element_bytes_; }
+  Number number() const { return number_; }
+
+  // A result whose gradient is wanted when one of the inputs' is.
+  Value result(Tensor data, std::initializer_list<const Value*> inputs) const;
+  bool wants(const Value& value) const { return tape_.is_recording() && value.gradient != nullptr; }
+  // Adds to a gradient; does nothing where none is wanted. `is_view`: it has another tensor's shape.
+  void accumulate(const std::shared_ptr<Gradient>& gradient, Tensor tensor, bool is_view = false);
+  void accumulate(Parameter& parameter, Tensor tensor);
+  // The finished gradient of a value, taken out of it.
+  static Tensor take(const std::shared_ptr<Gradient>& gradient);
+
+  // Single kernels. Elements are those of the output.
+  Tensor elementwise(std::string_view name, std::initializer_list<Tensor> inputs, std::uint64_t bytes);
+  void in_place(std::string_view name, const Tensor& target, const Tensor& input);
+  Tensor strided(std::string_view name, std::initializer_list<Tensor> inputs, std::uint64_t bytes);
+  Tensor strided_part(std::string_view name, const Tensor& input, std::uint64_t first, std::uint64_t bytes);
+  Tensor concatenate(std::initializer_list<Tensor> inputs, std::uint64_t bytes);
+  void fill(const Tensor& tensor);
+  void rows(std::string_view name, std::uint64_t rows, std::vector<Use> uses, Kind kind = Kind::kRows);
+  void product(const ProductShape& shape, std::vector<Use> uses, bool is_gradient = false);
+  Tensor column_sum(const Tensor& input, std::uint64_t rows, std::uint64_t columns);
+
+  // Operators with their backward passes.
+  Value linear(const Value& x, const Linear& layer, std::uint64_t rows);
+  Value norm(const Value& x, const Norm& layer, std::uint64_t rows);
+  Value dropout(const Value& x);
+  Value add(const Value& a, const Value& b);
+  Value multiply(const Value& a, const Value& b);
+  Value activation(Activation kind, const Value& x);
+  Value copy_strided(const Value& x);
+  // `count` rows of a table: its first ones, or at random places; `words` hold their numbers.
+  enum class Places : std::uint8_t { kRandom, kFirst };
+  Value embedding(Parameter& table, std::uint64_t row_bytes, std::uint64_t count, const Tensor& words, Places places);
+  // The smaller one is added to every part of the larger one.
+  Value add_broadcast(const Value& large, const Value& small);
+  // Cross entropy of logits; the loss, one number. Frees `logits`, unless someone else holds them.
+  Tensor cross_entropy(Value logits, std::uint64_t rows, const Tensor& words, bool in_float32);
+
+ private:
+  Value base_linear(const Value& x, const Linear& layer, std::uint64_t rows);
+  Value gelu_tanh(const Value& x);
+
+  Recorder& recorder_;
+  Tape& tape_;
+  std::uint64_t element_bytes_;
+  Number number_;
+  std::uint64_t sm_count_;
+  Random random_{1};
+};
+
+}  // namespace uvmsim::llm

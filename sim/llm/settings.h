@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program does with a model: training, reading a prompt, adding tokens; how large its batch is, how it
+// optimises.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/formats/json_value.h"
+#include "sim/llm/model.h"
+
+namespace uvmsim::llm {
+
+enum class Mode : std::uint8_t { kTrain, kPrefill, kDecode };
+enum class Optimizer : std::uint8_t { kSgd, kSgdMomentum, kAdamw };
+enum class AttentionKind : std::uint8_t {
+  kEager,  // scores, softmax and sums as kernels of their own
+  kFused,  // one kernel that keeps the scores in the SMs
+};
+enum class Cache : std::uint8_t {
+  kGrowing,  // a new tensor per layer and token; iteration 0 reads the prompt
+  kStatic,   // allocated for the whole context, and full: every iteration adds one of the last tokens
+};
+enum class Logits : std::uint8_t { kLast, kAll, kAllWidened };  // the last also as a copy in fp32
+
+struct Settings {
+  Mode mode = Mode::kTrain;
+  std::uint64_t batch = 0, tokens = 0;  // sequences; tokens of each: in a step, in the prompt, or in the cache
+  std::uint64_t iterations = 0;
+  Optimizer optimizer = Optimizer::kAdamw;
+  std::uint64_t lora_rank = 0;  // 0: all weights are trained; else adapters of query and value alone
+  bool recompute = false;       // of a layer only its input is kept, and its forward pass runs again
+  AttentionKind attention = AttentionKind::kFused;
+  Cache cache = Cache::kGrowing;
+  Logits logits = Logits::kLast;  // of a prompt: of its last token, of all
+  bool keeps_logits = false;      // the training loop holds them until its step ends
+  bool loss_in_float32 = true;    // logits in 16 bits are widened before the loss
+  std::string gpu;                // the system whose first GPU's peaks the times come from
+};
+
+// A setting by the name that the file's "uvmsim" has for it; options are the same with '-' for '_'.
+struct Setting {
+  std::string_view name;
+  std::string_view value;  // as help shows it
+  std::string_view meaning;
+};
+std::span<const Setting> settings();
+
+using Given = std::vector<std::pair<std::string, std::string>>;  // name, text
+
+// The file's "uvmsim" object, changed by what was `given` on the command line; "gated", "fused_qkv" and "dtype" change
+// the model. Throws InputError for what is missing, unknown, out of range, or does not go together.
+Settings read_settings(const JsonValue& config, const Given& given, Model& model);
+
+}  // namespace uvmsim::llm

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/foreign.h"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "sim/trace/zstd_stream.h"
+
+namespace uvmsim::trace {
+
+namespace {
+
+using std::string_view;
+
+constexpr std::size_t kStartBytes = std::size_t{64} << 10;
+
+struct KnownStart {
+  string_view mark;
+  string_view what;
+};
+
+// Magic bytes at the beginning of files.
+constexpr std::array kBegins = {
+    KnownStart{{"SQLite format 3\0", 16},
+               "an SQLite database; a report of Nsight Systems is read with `uvmsim trace import nsys`"},
+    KnownStart{"\x1f\x8b", "compressed with gzip; unpack it first with `gunzip -k`"},
+    KnownStart{{"\xfd\x37zXZ\0", 6}, "compressed with xz; unpack it first with `unxz -k`"},
+    KnownStart{"BZh", "compressed with bzip2; unpack it first with `bunzip2 -k`"},
+    KnownStart{"PK\x03\x04", "a ZIP archive; unpack it first"},
+    KnownStart{"\x7f"
+               "ELF",
+               "a program; record what it does, as `uvmtrace` does"},
+    KnownStart{"NVR",
+               "a report of Nsight Compute, which knows no migrations; record with Nsight Systems (`nsys profile`)"},
+    KnownStart{"-kernel name = ", "a kernel of Accel-Sim (traceg); read it with `uvmsim trace import accelsim`"},
+    KnownStart{"MemcpyHtoD,", "a list of kernels of Accel-Sim; read it with `uvmsim trace import accelsim`"},
+    KnownStart{"kernel-", "a list of kernels of Accel-Sim; read it with `uvmsim trace import accelsim`"},
+};
+
+// Words near the beginning of text files.
+constexpr std::array kHolds = {
+    KnownStart{"MEMTRACE: CTX 0x", "a log of NVBit's mem_trace; read it with `uvmsim trace import nvbit`"},
+    KnownStart{" - LAUNCH - Kernel pc ", "a log of NVBit's mem_trace; read it with `uvmsim trace import nvbit`"},
+    KnownStart{
+        "\"traceEvents\"",
+        "a profile of PyTorch (Kineto) or another trace of Chrome's form; read PyTorch's with `uvmsim trace import "
+        "kineto`"},
+    KnownStart{"\"schemaVersion\"", "a profile of PyTorch (Kineto); read it with `uvmsim trace import kineto`"},
+    KnownStart{
+        "-chakra.",
+        "an execution trace of PyTorch (Chakra), which has no importer; record a profile (torch.profiler) instead"},
+    KnownStart{"\"device_traces\"",
+               "a memory snapshot of PyTorch, which has no importer: it has no kernels; record a profile "
+               "(torch.profiler) instead"},
+    KnownStart{"\"segments\"",
+               "a memory snapshot of PyTorch, which has no importer: it has no kernels; record a profile "
+               "(torch.profiler) instead"},
+};
+
+constexpr std::array kEndings = {
+    KnownStart{".nsys-rep", "a report of Nsight Systems that is not exported; run `nsys export --type sqlite` on it"},
+    KnownStart{".qdrep", "a report of Nsight Systems that is not exported; run `nsys export --type sqlite` on it"},
+    KnownStart{".qdstrm",
+               "an unfinished report of Nsight Systems; open it with a full installation, then `nsys export`"},
+    KnownStart{".ncu-rep",
+               "a report of Nsight Compute, which knows no migrations; record with Nsight Systems (`nsys profile`)"},
+};
+
+bool is_pickle(string_view start) { return start.size() > 2 && start[0] == '\x80' && start[1] >= 2 && start[1] <= 5; }
+
+}  // namespace
+
+std::string describe_foreign(string_view start, string_view name) {
+  for (const KnownStart& known : kEndings) {
+    if (name.ends_with(known.mark)) return std::string(known.what);
+  }
+  for (const KnownStart& known : kBegins) {
+    if (start.starts_with(known.mark)) return std::string(known.what);
+  }
+  if (is_pickle(start)) {
+    return "a pickle of Python, perhaps a memory snapshot of PyTorch, which has no importer; record a profile "
+           "(torch.profiler)";
+  }
+  for (const KnownStart& known : kHolds) {
+    if (start.find(known.mark) != string_view::npos) return std::string(known.what);
+  }
+  return {};
+}
+
+std::string describe_foreign_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::string start(kStartBytes, '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  if (starts_zstd_frame(start)) start = ZstdDecoder::preview(start, kStartBytes);
+  return describe_foreign(start, path);
+}
+
+std::string foreign_hint(const std::string& path) {
+  const std::string what = describe_foreign_file(path);
+  return what.empty() ? "" : ": it is " + what;
+}
+
+}  // namespace uvmsim::trace

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The listener to the driver while an experiment runs. Listening costs time, so each listener is a process of its own,
+// whose settings cannot slow the measurements of another one. Processes are created before CUDA is initialised.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+
+namespace uvmtrace::ground_truth {
+
+enum class Observer : std::uint8_t {
+  kNobody,       // CUDA events alone
+  kCupti,        // CUPTI's unified-memory counters and kernel records, as a profiler sets them
+  kQueueFaults,  // the driver's queue: faults and replays
+  kQueue,        // and migrations
+};
+inline constexpr std::array kObserverNames = {"nobody", "cupti", "queue_faults", "queue"};
+inline constexpr std::size_t kObservers = kObserverNames.size();
+
+// One run of an experiment by the clock, whoever listens. Sent between processes as it is.
+struct Timing {
+  std::uint64_t kernel_ns = 0;  // sum of its kernels, by CUDA events around each
+  std::uint64_t host_ns = 0;    // the host's operations: accesses of the CPU, or prefetches until they are done
+  // The listener's counts; 0 without a listener.
+  std::uint64_t raw_faults = 0, replays = 0, migrations = 0, dropped = 0;
+};
+
+// A process that runs the experiments of a list, one when asked, under one observer.
+class Worker {
+ public:
+  using RunOne = std::function<Timing(std::size_t)>;
+  // Forks. In the child, `open` opens the GPU and the observer and says how to run the i-th experiment; it may throw.
+  // Does not return there.
+  Worker(Observer observer, const std::function<RunOne(Observer)>& open);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Waits until the child has opened everything. Throws std::runtime_error with its reason where it could not.
+  void wait_until_open();
+  // Runs the i-th experiment there. Throws Refusal or std::runtime_error as the child says.
+  Timing run(std::size_t i);
+  Observer observer() const { return observer_; }
+
+ private:
+  Timing answer();
+
+  Observer observer_;
+  int process_ = -1, socket_ = -1;
+};
+
+}  // namespace uvmtrace::ground_truth

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Wall times of whole training steps on managed memory while nobody listens.
+
+    whole_models.py RECORDER.so OUTPUT.jsonl MODEL[,MODEL...] [--iterations N] [--seconds S]
+
+RECORDER.so is built beside uvm_experiments. The models are those of workloads/recipes/paper_models.py, which names what it
+needs; every tensor is one managed allocation, freed when it dies. Two ways in turns, a line each:
+  new    what lives from step to step (weights, momentum) stays on the GPU; everything else is new memory in each step
+  host   before each step everything that lives is moved to the host: the step brings it back by faults
+The first step of each way is left out of its times. --seconds: begin no model after that many.
+"""
+import argparse
+import ctypes
+import json
+import os
+import sys
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recorder")
+    parser.add_argument("output")
+    parser.add_argument("models")
+    parser.add_argument("--iterations", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    options = parser.parse_args()
+    from library_calls import Recorder
+
+    recorder = Recorder(os.path.abspath(options.recorder), record=False)
+    recorder.library.uvm_move_all_to_host.restype = ctypes.c_ulonglong
+    recorder.library.uvm_ask_once()
+    host = recorder.host_speed()
+    import torch
+
+    allocator = torch.cuda.memory.CUDAPluggableAllocator(os.path.abspath(options.recorder), "uvm_allocate", "uvm_release")
+    torch.cuda.memory.change_current_allocator(allocator)
+    sys.path.insert(0, os.path.join(TOP, "workloads", "recipes"))
+    import paper_models
+    import recipe
+
+    begin = time.monotonic()
+    with open(options.output + ".part", "w", encoding="utf-8") as out:
+        for name in options.models.split(","):
+            if time.monotonic() - begin > options.seconds:
+                print(f"whole_models: {name} left out: --seconds", file=sys.stderr)
+                continue
+            recipe.prepare(0)
+            try:
+                lines = steps_of(name, recorder, torch, paper_models, options.iterations)
+            except (RuntimeError, ImportError) as error:
+                print(f"whole_models: {name} left out: {str(error).splitlines()[0]}", file=sys.stderr)
+                continue
+            for line in lines:
+                out.write(json.dumps({"model": name, **line, "host": host}) + "\n")
+                print(name, line["way"], line["wall_ms"], file=sys.stderr)
+            out.flush()
+    os.rename(options.output + ".part", options.output)
+
+
+def steps_of(name, recorder, torch, paper_models, iterations):
+    model, inputs, loss_of = paper_models.MODELS[name](0)
+    model = model.train().cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+
+    def step():
+        on_gpu = [tensor.cuda() for tensor in inputs]
+        optimizer.zero_grad()
+        loss = loss_of(model, *on_gpu)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    times, moved = {"new": [], "host": []}, 0
+    for way in ("new", "host"):
+        for _ in range(iterations):
+            if way == "host":
+                moved = recorder.library.uvm_move_all_to_host()
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            step()
+            torch.cuda.synchronize()
+            times[way].append(round((time.perf_counter() - begin) * 1e3, 1))
+    return [{"way": way, "wall_ms": times[way][1:], "moved_bytes": moved if way == "host" else 0} for way in times]
+
+
+if __name__ == "__main__":
+    main()
