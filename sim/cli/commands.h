@@ -10,6 +10,7 @@ namespace uvmsim::cli {
 CommandLine run_command();           // replay a trace on a system, under one or several limits
 CommandLine fit_command();           // which machines hold a program, how slow it is on the others
 CommandLine why_command();           // where the time of one run goes
+CommandLine cliff_command();         // at which factor a program gets slow at once
 CommandLine advise_command();        // what to change in a program without changing its kernels
 CommandLine bounds_command();        // how fast a program can be at best (sim/bounds)
 CommandLine check_command();         // run the points of a baseline again; 3: a bug, not a change

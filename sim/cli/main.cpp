@@ -44,6 +44,7 @@ constexpr std::array kCommands = {
     Command{"run", "replay a trace on a system, with less and less GPU memory", run_command},
     Command{"fit", "which GPUs hold a program, how slow it is on the others, and where it gets too slow", fit_command},
     Command{"why", "why a run is slow: which kernels wait, for what memory, and what could be saved", why_command},
+    Command{"cliff", "at which factor a program gets slow at once, and what waits from there on", cliff_command},
     Command{"advise", "what to change in a program: advice, prefetches, what to leave on the host; the lines to add",
             advise_command},
     Command{"bounds", "how fast a program can be at best, whatever the policies do", bounds_command},

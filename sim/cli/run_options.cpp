@@ -186,11 +186,22 @@ std::vector<Option> replay_options() {
   return options;
 }
 
-std::vector<Option> run_options() {
+std::vector<Option> policy_options() {
   std::vector<Option> policies;
   for (const policy::Slot slot : kPolicySlots) {
     policies.push_back({policy::slot_name(slot), "NAME[:key=value,...]", slot_info(slot).option_help});
   }
+  return policies;
+}
+
+void read_policies(const Values& values, RunArguments& run) {
+  for (const policy::Slot slot : kPolicySlots) {
+    const std::string name(policy::slot_name(slot));
+    if (const auto text = values.text(name)) run.shared.*choice_of(slot) = sweep::parse_policy("--" + name, *text);
+  }
+}
+
+std::vector<Option> run_options() {
   const std::vector<Option> own = {
       {"until-settled", "", "end when the run has settled, as without --iterations: its N are the most that run"},
       {"no-unlimited-run", "", "do not also run what slowdowns divide by: the driver's own policies with room for all"},
@@ -215,7 +226,7 @@ std::vector<Option> run_options() {
       {"profile-grid", "TIMESxADDRESSES", "buckets of the profile's heat maps, default 512x256"},
       kVerbose,
       kHelp};
-  return joined({kMachine, policies, kProgram, own});
+  return joined({kMachine, policy_options(), kProgram, own});
 }
 
 std::vector<Option> bounds_options() {
@@ -264,10 +275,7 @@ void read_replay_options(const Values& values, RunArguments& run) {
 
 RunArguments read_run_options(const Values& values) {
   RunArguments run = read_shared("run", values);
-  for (const policy::Slot slot : kPolicySlots) {
-    const std::string name(policy::slot_name(slot));
-    if (const auto text = values.text(name)) run.shared.*choice_of(slot) = sweep::parse_policy("--" + name, *text);
-  }
+  read_policies(values, run);
   run.unlimited_run = !values.given("no-unlimited-run");
   run.bounds = values.given("bounds");
   run.uncertainty = values.given("uncertainty");

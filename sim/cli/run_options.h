@@ -42,6 +42,9 @@ std::vector<Option> program_options();
 // Those of them that say how a program runs, for commands that choose machines and limits themselves.
 std::vector<Option> replay_options();
 
+// One option per policy slot.
+std::vector<Option> policy_options();
+
 // Throw InputError: what is wrong and what is allowed, in one line.
 RunArguments read_run_options(const Values& values);
 RunArguments read_bounds_options(const Values& values);
@@ -49,6 +52,9 @@ RunArguments read_bounds_options(const Values& values);
 RunArguments read_program_options(const std::string& command, const Values& values);
 // All of program_options() but the system, as far as they are options of the command.
 void read_replay_options(const Values& values, RunArguments& run);
+
+// The policies of policy_options() that are given.
+void read_policies(const Values& values, RunArguments& run);
 
 // One point per limit, in the order given, and seed; without any limit, the one without. The seed varies fastest.
 std::vector<sweep::Point> points_of(const RunArguments& run);

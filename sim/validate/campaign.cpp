@@ -22,7 +22,7 @@ std::uint64_t copies_out(const Counters& c) {
 
 }  // namespace
 
-const std::array<LimitInfo, 10> kLimitTable{{
+const std::array<LimitInfo, 11> kLimitTable{{
     {"time_permille", &Limits::time_permille, "time"},
     {"bytes_permille", &Limits::bytes_permille, "bytes"},
     {"bytes_blocks", &Limits::bytes_blocks, "bytes"},
@@ -33,6 +33,7 @@ const std::array<LimitInfo, 10> kLimitTable{{
     {"ratio_permille", &Limits::ratio_permille, "ratio"},
     {"chunks_permille", &Limits::chunks_permille, "chunks given"},
     {"services_permille", &Limits::services_permille, "services"},
+    {"evictions_permille", &Limits::evictions_permille, "evictions"},
 }};
 
 const std::array<FigureInfo, figure::kCount> kFigureTable{{
@@ -45,7 +46,7 @@ const std::array<FigureInfo, figure::kCount> kFigureTable{{
     {"prefetch_bytes_in", "MiB in by prefetch", nullptr, kMiB, [](const Counters& c) { return c.htod_prefetch_bytes; }},
     {"evicted_bytes", "MiB evicted", &Limits::bytes_permille, kMiB,
      [](const Counters& c) { return c.dtoh_evict_bytes; }},
-    {"evictions", "evictions", nullptr, 1, [](const Counters& c) { return c.evictions; }},
+    {"evictions", "evictions", &Limits::evictions_permille, 1, [](const Counters& c) { return c.evictions; }},
     {"copies_in", "copies in", &Limits::copies_permille, 1, copies_in},
     {"copies_out", "copies out", &Limits::copies_permille, 1, copies_out},
     {"copies", "copies", &Limits::copies_permille, 1, [](const Counters& c) { return copies_in(c) + copies_out(c); }},
@@ -75,6 +76,8 @@ std::uint64_t Campaign::footprint_bytes() const {
       return (arrays + 1) * array_bytes;
     case CampaignProgramKind::kPageWalk:
       return 2 * array_bytes;
+    case CampaignProgramKind::kVectorAdd:
+      return 3 * array_bytes;
     case CampaignProgramKind::kMemoryPasses:
       return ((source_array ? 1u : 0u) + (destination_array ? 1u : 0u)) * array_bytes;
     case CampaignProgramKind::kLayerProducts:

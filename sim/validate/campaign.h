@@ -22,10 +22,13 @@ enum class CampaignProgramKind : std::uint8_t {
   kPageWalk,       // every thread walks its own share of two arrays page by page, reading one and writing the other
   kLayerProducts,  // a vector times each of many matrices in turn, a thread per column, all of them again and again
   kMemoryPasses,   // one kernel reads one array, writes another, or copies, of memory of any kind, again and again
+  kPhaseScan,      // grid-stride additions to the first half of one array, the second half, and both once more
+  kVectorAdd,      // two arrays are added into a third one, twice
 };
 // In files, in that order.
-inline constexpr std::array<std::string_view, 6> kProgramNames = {"sparse_blocks", "slice_scans",    "accumulate",
-                                                                  "page_walk",     "layer_products", "memory_passes"};
+inline constexpr std::array<std::string_view, 8> kProgramNames = {"sparse_blocks", "slice_scans",    "accumulate",
+                                                                  "page_walk",     "layer_products", "memory_passes",
+                                                                  "phase_scan",    "vector_add"};
 
 // An array of kMemoryPasses: what memory it is, and what the host did with it before the first pass.
 struct PassArray {
@@ -64,7 +67,7 @@ struct CampaignLimits {
   std::optional<std::uint64_t> copies_permille, fault_batches_permille, cpu_faults_permille;
   std::optional<std::uint64_t> fault_share_permille;  // share of the bytes in; the deviation is a difference of shares
   std::optional<std::uint64_t> ratio_permille;        // of steady to cold time
-  std::optional<std::uint64_t> chunks_permille, services_permille;
+  std::optional<std::uint64_t> chunks_permille, services_permille, evictions_permille;
 };
 
 // A limit's key in the file, and the name of its check.
@@ -73,7 +76,7 @@ struct LimitInfo {
   std::optional<std::uint64_t> CampaignLimits::*limit;
   const char* check;
 };
-extern const std::array<LimitInfo, 10> kLimitTable;
+extern const std::array<LimitInfo, 11> kLimitTable;
 
 struct FigureInfo {
   const char* key;                                      // in the file
@@ -111,6 +114,8 @@ struct Campaign {
   std::uint64_t processes = 1;
   std::uint64_t seed = 0;
   std::optional<std::uint64_t> prefetch_threshold;  // the driver's setting
+  std::string prefetch;                             // tree, always_2mb or none; empty: the driver's
+  std::optional<std::uint64_t> capacity_bytes;      // free for managed memory; absent: all of the GPU
 
   std::uint64_t pages_per_block = 0;  // kSparseBlocks
   bool growing = false;               // kSliceScans: step s writes slice s, then reads slices 0 to s
@@ -129,8 +134,10 @@ struct Campaign {
   // kMemoryPasses: read, and written
   std::optional<PassArray> source_array, destination_array;
   std::uint64_t grid_blocks = 1, block_threads = 1, access_bytes = 8;
-  std::uint64_t local_bytes_per_us = 0;  // of one array, where all memory is the GPU's
-  std::string advice;                    // preferred_host, accessed_by_gpu; empty: none
+  // kMemoryPasses: of one array; kPhaseScan, kVectorAdd: of all bytes that a kernel reads and writes. Where all memory
+  // is the GPU's.
+  std::uint64_t local_bytes_per_us = 0;
+  std::string advice;  // preferred_host, accessed_by_gpu; empty: none
 
   std::vector<PublishedStep> published;  // by step; may be shorter
   Figures published_total;

@@ -85,7 +85,9 @@ CampaignRun replay_campaign(const std::string& name, const Campaign& campaign, c
   options.system = system;
   if (campaign.observed) options.system.listener.present = true;
   options.layout = "none";
-  options.limited = false;
+  options.limited = campaign.capacity_bytes.has_value();
+  options.capacity_bytes = campaign.capacity_bytes.value_or(0);
+  if (!campaign.prefetch.empty()) options.prefetch.name = campaign.prefetch;
   if (campaign.prefetch_threshold) {
     options.prefetch.parameters.emplace_back("threshold", fmt::format("{}", *campaign.prefetch_threshold));
   }

@@ -75,6 +75,17 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
   }
   campaign.seed = fields.integer("seed", 0);
   campaign.prefetch_threshold = optional_integer(fields, "prefetch_threshold", 100);
+  if (fields.find("prefetch") != nullptr) {
+    word_of(fields, "prefetch", {"tree", "always_2mb", "none"});
+    campaign.prefetch = fields.text("prefetch");
+  }
+  if (!campaign.prefetch.empty() && campaign.prefetch_threshold) {
+    throw_input_error("'prefetch' and 'prefetch_threshold' are both given; allowed: one of them");
+  }
+  campaign.capacity_bytes = optional_integer(fields, "capacity_bytes", kMaxBytes);
+  if (campaign.capacity_bytes && *campaign.capacity_bytes < kBlockBytes) {
+    throw_input_error("'capacity_bytes' is {}; allowed: at least {}", *campaign.capacity_bytes, kBlockBytes);
+  }
   switch (campaign.program) {
     case CampaignProgramKind::kSparseBlocks: {
       campaign.pages_per_block = at_least_one(fields, "pages_per_block", kPagesPerBlock);
@@ -119,6 +130,13 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
       break;
     case CampaignProgramKind::kMemoryPasses:
       parse_passes(fields, campaign);
+      break;
+    case CampaignProgramKind::kPhaseScan:
+    case CampaignProgramKind::kVectorAdd:
+      if (campaign.program == CampaignProgramKind::kPhaseScan && campaign.steps > 4) {
+        throw_input_error("'steps' is {}; allowed: 1 to 4 phases", campaign.steps);
+      }
+      campaign.local_bytes_per_us = fields.integer("local_bytes_per_us", 0, kMaxRate);
       break;
   }
   if (campaign.array_bytes > kMaxBytes / ((campaign.arrays + 2) * campaign.processes)) {

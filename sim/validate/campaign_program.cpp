@@ -21,6 +21,7 @@ constexpr std::uint32_t kQuantumBytes = 512;
 constexpr std::uint64_t kQuantaPerPage = kBasePageBytes / kQuantumBytes;
 constexpr std::uint32_t kGridBlocks = 256, kBlockThreads = 256;
 constexpr trace::ObjectId kArray = 1;
+constexpr std::uint32_t kWordBytes = 4;
 constexpr std::uint64_t kSectorBytes = 32;  // moved between L2 and memory by an access of one word
 
 std::uint64_t quanta(std::uint64_t bytes) { return (bytes + kQuantumBytes - 1) / kQuantumBytes; }
@@ -33,6 +34,12 @@ trace::ObjectAccess whole(trace::ObjectId id, std::uint64_t bytes, trace::Access
   return access(id, 0, bytes, mode);
 }
 
+// Blocks of 256 threads, a word each, as many as a grid's other dimensions may have.
+std::uint64_t blocks_of_words(std::uint64_t bytes) {
+  constexpr std::uint64_t kMostBlocks = 65535;
+  return std::min((bytes / kWordBytes + kBlockThreads - 1) / kBlockThreads, kMostBlocks);
+}
+
 }  // namespace
 
 CampaignProgram::CampaignProgram(const std::string& name, const Campaign& campaign, const config::GpuConfig& gpu)
@@ -43,7 +50,8 @@ CampaignProgram::CampaignProgram(const std::string& name, const Campaign& campai
   // In the order of CampaignProgramKind.
   constexpr std::array kAdd = {&CampaignProgram::add_sparse_blocks,  &CampaignProgram::add_slice_scans,
                                &CampaignProgram::add_accumulate,     &CampaignProgram::add_page_walk,
-                               &CampaignProgram::add_layer_products, &CampaignProgram::add_memory_passes};
+                               &CampaignProgram::add_layer_products, &CampaignProgram::add_memory_passes,
+                               &CampaignProgram::add_phase_scan,     &CampaignProgram::add_vector_add};
   (this->*kAdd.at(static_cast<std::size_t>(campaign.program)))();
 }
 
@@ -277,6 +285,38 @@ void CampaignProgram::add_layer_products() {
       grid_stride("product", (campaign_.columns + kBlockThreads - 1) / kBlockThreads, 4, duration,
                   {whole(kArray + i % campaign_.arrays, bytes, trace::AccessMode::kRead)});
     }
+    end_step();
+  }
+}
+
+// The kernel of a grid of at most 65,535 blocks: each thread adds one to its words, one grid apart.
+void CampaignProgram::add_phase_scan() {
+  const std::uint64_t half = campaign_.array_bytes / 2 / kBasePageBytes * kBasePageBytes;
+  allocate(kArray, campaign_.array_bytes);
+  host_writes(kArray, campaign_.array_bytes);
+  for (const char* name : {"A first", "B first", "A again", "B again"}) {
+    if (step_names_.size() == campaign_.steps) return;
+    const bool first_half = name[0] == 'A';
+    const std::uint64_t begin = first_half ? 0 : half, end = first_half ? half : campaign_.array_bytes;
+    begin_step(name);
+    grid_stride("add_one", blocks_of_words(end - begin), kWordBytes,
+                duration_ns(2 * (end - begin), campaign_.local_bytes_per_us),
+                {access(kArray, begin, end, trace::AccessMode::kReadWrite)});
+    end_step();
+  }
+}
+
+void CampaignProgram::add_vector_add() {
+  const std::uint64_t bytes = campaign_.array_bytes;
+  for (trace::ObjectId id = kArray; id < kArray + 3; ++id) {
+    allocate(id, bytes);
+    host_writes(id, bytes);
+  }
+  for (std::uint64_t i = 0; i < campaign_.steps; ++i) {
+    begin_step(fmt::format("launch {}", i + 1));
+    grid_stride("vector_add", blocks_of_words(bytes), kWordBytes, duration_ns(3 * bytes, campaign_.local_bytes_per_us),
+                {whole(kArray, bytes, trace::AccessMode::kRead), whole(kArray + 1, bytes, trace::AccessMode::kRead),
+                 whole(kArray + 2, bytes, trace::AccessMode::kWrite)});
     end_step();
   }
 }

@@ -31,6 +31,8 @@ class CampaignProgram {
   void add_page_walk();
   void add_layer_products();
   void add_memory_passes();
+  void add_phase_scan();
+  void add_vector_add();
 
   void add(trace::Record record);
   void allocate(trace::ObjectId id, std::uint64_t bytes, trace::ObjectKind kind = trace::ObjectKind::kManaged);
