@@ -262,7 +262,7 @@ std::vector<std::string> compile_options(const std::string& compiler, const BpfI
   std::vector<std::string> options{
       "-std=gnu11", "-I" + (installation.folder / "include").string(), "-D__TARGET_ARCH_x86",
       "-DBPF_NO_PRESERVE_ACCESS_INDEX", "-Wno-unknown-pragmas", "-Werror=implicit-function-declaration",
-      // As on the kernel's machine: numbers wrap, types may alias; errors unwind through these functions.
+      // These match the kernel's machine: numbers wrap, types may alias; errors unwind through these functions.
       "-O2", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-fwrapv", "-fexceptions", "-fno-stack-protector",
       // Every access calls a check (bpf/host/checks.cpp), and so does every index of an array.
       "-fsanitize=kernel-address,bounds", "-fno-sanitize-recover=bounds"};

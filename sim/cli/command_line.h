@@ -44,7 +44,7 @@ const Program& running_program();
 // Interrupted.
 int run_program(const Program& program, int argument_count, char** arguments);
 
-// The subcommands `completion` and `manual`, which describe the running program.
+// Return the command lines of `completion` and `manual`, which describe the running program.
 CommandLine completion_command();
 CommandLine manual_command();
 

@@ -25,7 +25,7 @@ struct RunArguments {
   std::uint64_t seeds = 1;                     // number of seeds, from that of `shared` on
   bool unlimited_run = true;                   // also run the baseline for slowdowns
   bool bounds = false;                         // compare results with the best lower bound
-  bool uncertainty = false;                    // also run on the fastest and the slowest machine meant
+  bool uncertainty = false;                    // also run on the fastest and slowest such machine
   bool best_of_all = false;                    // every pair of policies runs too, to compare with the fastest
   std::vector<PolicyPair> best_of;             // only these pairs run
   bool verbose = false;

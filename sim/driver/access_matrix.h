@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processor can map whose memory, as the driver knows it from its peer and coherence masks.
+// A table of the processors that can map each processor's memory, from the driver's peer and coherence masks.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How pages leave a processor: evicted, dropped after a migration, discarded or freed by the program. Policies and
-// accounts are told of each.
+// The ways in which pages leave a processor: evicted, dropped after a migration, discarded or freed by the program.
+// Policies and accounts are told of each.
 #pragma once
 
 #include "sim/driver/backing.h"

@@ -19,7 +19,7 @@ Nanoseconds ns(std::uint64_t n) { return Nanoseconds(static_cast<std::int64_t>(n
 }  // namespace
 
 struct Thrashing::Page {
-  Nanoseconds last = kNever;  // event
+  Nanoseconds last = kNever;  // time of the last event
   Nanoseconds throttle_end{};
   Nanoseconds pin_deadline = kNever;  // identifies the pin in pins_
   std::uint32_t processors = 0;       // bits of those that fight over the page

@@ -37,7 +37,7 @@ struct NsysReport {
     bool migration() const { return kind >= 11 && kind <= 13; }
     bool migration_to_gpu() const { return kind == 11; }
     bool migration_to_host() const { return kind == 12; }
-    // Whether a kernel's or the host's touch caused it, and not a call or an eviction.
+    // Return whether a touch by a kernel or the host caused the move, and not a call or an eviction.
     bool for_fault() const { return cause == kCauseFault; }
     bool for_touch() const { return for_fault() || cause == kCausePrefetch; }
   };
