@@ -18,7 +18,7 @@ std::string runs_table(const std::vector<report::RunRecord>& records, std::size_
 
 // Shows lower bounds, as `uvmsim bounds` does: one row per record. All records have bounds and are of one program.
 std::string bounds_summary(const std::vector<report::RunRecord>& records);
-// Shows the distance from the bounds for `uvmsim run --bounds`: one row per record with bounds and a result.
+// Shows how far runs are from their lower bounds, for `uvmsim run --bounds`: one row per record with bounds.
 std::string distances_table(const std::vector<report::RunRecord>& records);
 
 // Returns a line for each policy, with its parameters: "prefetch tree (D0) threshold=51".

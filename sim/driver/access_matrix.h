@@ -14,7 +14,7 @@ namespace uvmsim::driver {
 
 class AccessMatrix {
  public:
-  // GPUs without links: each can map host memory, slowly, and only the GPU itself can map its memory.
+  // Without links, each GPU can map host memory, slowly, and only the GPU itself can map its memory.
   explicit AccessMatrix(unsigned gpu_count) : processors_(gpu_count + 1) {
     UVMSIM_CHECK(gpu_count <= kMaxGpus, "{} GPUs", gpu_count);
     for (unsigned p = 0; p < processors_; ++p) accessible_from_[p] = fast_from_[p] = std::uint32_t{1} << p;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefetch of blocks beyond a fault batch, until the next batch: HUVM's prefetch (Choi et al., USENIX ATC '22).
 //
-// After a batch the helper visits `prefetch_chunks` blocks, `prefetch_stride` apart: above the batch's last address if
-// the batch lies above the one before, else below its first. Blocks in spare memory come over NVLink by a thread of
-// their own. Blocks on the host come over the GPU's own link, or over links of peers into their spare memory, as the
-// route policy says. A new batch drops what has not begun. Reference: the released driver, as told in its source.
+// After a batch a helper thread visits `prefetch_chunks` blocks, `prefetch_stride` apart: above the batch's last
+// address if the batch lies above the one before, else below its first. Blocks in spare memory of a peer (harvest.h)
+// come over NVLink by a thread of their own. Blocks on the host come over the GPU's own link, or over links of peers
+// into their spare memory, as the route policy says. A new batch drops what has not begun. Reference: its source.
 //
 // At most two copies are under way on one path: links do not idle, and a batch waits for two blocks at most. Pages are
 // booked as resident when their copy begins, and mapped when it is done; a fault on them waits for it.

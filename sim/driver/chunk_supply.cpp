@@ -111,7 +111,7 @@ bool ChunkSupply::has_room(const Demand& demand, const PageMask& pages) const {
     for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
       missing += pages.intersects(unit_pages(unit)) && !memory.slot(b, unit).valid() ? 1 : 0;
     }
-    // A short block needs at most one root chunk.
+    // A block below 2 MB needs at most one root chunk.
     if (!memory.small_chunks()) missing = std::min(missing, 1u);
   }
   std::uint32_t room = memory.free_evictor_chunks();

@@ -39,7 +39,7 @@ class Harvest {
   // Returns whether spare memory of the GPU `spare` can take a block that `gpu` evicts: it is a peer, has more free and
   // safe chunks than the reserve, and no memory for the block. The route policy chooses among such peers.
   bool has_room(unsigned gpu, unsigned spare, BlockIndex block) const;
-  // Returns a chunk there for the block: a free one, or the safe one that waited longest, which costs as in give_back.
+  // Returns a chunk of the GPU `spare` for a block of `home`: a free one, or the oldest safe one, as by give_back().
   ChunkId take(Work& work, unsigned spare, BlockIndex block, unsigned home);
   // Ends the copy into the chunk at `arrived`; the writer may begin then. `safe`: the host has a copy already.
   void arrives(BlockIndex block, Nanoseconds arrived, bool safe = false);

@@ -62,7 +62,7 @@ std::string hint_text(const HintRule& rule);
 
 inline constexpr std::uint32_t kMostAhead = 4096;
 
-// Returns whether a rule makes new objects, whose numbers the program must not use.
+// Returns whether a rule adds allocations (`device_memory`), whose ids must not occur in the program.
 bool makes_objects(const std::vector<HintRule>& rules);
 
 // Throws InputError that names file, line and what is allowed.

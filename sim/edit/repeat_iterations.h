@@ -45,8 +45,8 @@ class IterationRepeater {
   // Returns the last record's number in the recording, from 1: the same in every pass.
   std::uint64_t number() const { return number_; }
 
-  // Returns whether the last record is the first of a repetition that begins like the others: not of the first pass,
-  // which opens memory that stays.
+  // Returns whether the record that next() returned last begins a repetition. The first pass does not count, as it
+  // opens memory that stays.
   bool begins_repetition() const { return begins_repetition_; }
   // at_repetition() returns whether the next record will be such a one. Then repetitions_left() passes from there on
   // can be left out, and leave_out() skips that many. Later records use the memory that the last returned pass keeps,

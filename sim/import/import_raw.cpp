@@ -127,7 +127,7 @@ class RawConversion final : public Conversion<ImportSummary> {
     ready.emplace_back(ObjectFree{id});
   }
 
-  // Returns the place of [address, address + bytes), which must lie in one live object.
+  // Returns object and offset of [address, address + bytes), which must lie in one live object.
   CopyEnd resolve(std::uint64_t address, std::uint64_t bytes) const {
     const auto [id, start, size] = live_.find(address);
     if (id == kNoObject || bytes > size - (address - start)) {

@@ -107,7 +107,7 @@ TEST_F(League, NumbersAreThoseOfRunWithBounds) {
     sum += one[part].get<std::uint64_t>();
   }
   EXPECT_EQ(sum, one["total_ns"]);
-  // The folder is a sweep's, whose database holds the same.
+  // The folder is also a sweep, whose database holds the same numbers.
   EXPECT_EQ(sweep({"status", "out"}).exit_code, 0);
   EXPECT_THAT(
       query("out/results.sqlite",

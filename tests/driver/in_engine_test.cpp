@@ -133,7 +133,7 @@ TEST(DriverInEngine, AccessCountersBringRemoteDataOver) {
   EXPECT_EQ(counted.counters.fault_batches, 0u);
 }
 
-// Runs one thread that faults once per 64 KB of host data, which is mapped remotely: one batch each.
+// Runs one thread that faults once per 64 KB of host data, which is mapped remotely: one batch per fault.
 RunResult remote_walk(std::uint64_t faults, bool read_mostly, const config::SystemConfig& system) {
   ProgramOf program;
   const std::uint64_t bytes = faults * kBigPageBytes;

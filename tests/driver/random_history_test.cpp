@@ -76,7 +76,7 @@ TEST_P(RandomHistory, TheBooksAgree) {
       case 2:
       case 3: {
         const bool write = random.below(2) == 0;
-        // A page that was served is not requested again: under read duplication the next write may take it back.
+        // A served page is not requested again: under read duplication a later write in this loop may revoke it.
         PageMask waiting = some;
         for (int tries = 0; !waiting.empty(); ++tries) {
           ASSERT_LT(tries, 10000) << "step " << step << ": the GPU never gets its pages";
