@@ -89,7 +89,7 @@ class Trials {
     return out;
   }
 
-  // Writes the program with the rules in it.
+  // Writes the program with the calls that the rules add.
   void write(const std::vector<trace::HintRule>& rules, const std::string& file, const std::string& note) {
     sweep::TraceInput& input = runs_.resolver().trace(point_);
     trace::Header header = input.header();

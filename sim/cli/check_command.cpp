@@ -58,7 +58,7 @@ it are relative to its folder. A trace that is missing, or is not the one that t
 Exit code: 0 all as expected, 1 something is not, 2 an error in the input, 3 a bug in uvmsim or a plug-in.
 )";
 
-// Returns whether two versions of a point run the same and expect values of the same metrics.
+// Returns whether two versions of a point have the same inputs and expect the same metrics.
 bool same_question(const baseline::BaselinePoint& a, const baseline::BaselinePoint& b) {
   const auto name = [](const auto& metric) { return metric.first; };
   return sweep::label(a.point) == sweep::label(b.point) && a.point.plugins.size() == b.point.plugins.size() &&

@@ -23,7 +23,7 @@ class Interrupted : public std::runtime_error {
 // Handles signals as above while it lives; only one may exist at a time.
 class InterruptGuard {
  public:
-  explicit InterruptGuard(std::string_view program);  // the name for messages
+  explicit InterruptGuard(std::string_view program);  // its name, for messages
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;

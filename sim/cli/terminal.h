@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terminal that text for people goes to. Terminals get tables of their width, bars, bold and colours (none with
-// NO_COLOR set or TERM=dumb); other outputs get the same bytes whatever the environment says.
+// Outputs of text for people. Terminals get tables of their width, bars, bold and colours (none with NO_COLOR set or
+// TERM=dumb); other outputs get the same bytes whatever the environment says.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 // After a batch a helper thread visits `prefetch_chunks` blocks, `prefetch_stride` apart: above the batch's last
 // address if the batch lies above the one before, else below its first. Blocks in spare memory of a peer (harvest.h)
 // come over NVLink by a thread of their own. Blocks on the host come over the GPU's own link, or over links of peers
-// into their spare memory, as the route policy says. A new batch drops what has not begun. Reference: its source.
+// into their spare memory, as the route policy says. A new batch drops what has not begun. Reference: HUVM's source.
 //
 // At most two copies are under way on one path: links do not idle, and a batch waits for two blocks at most. Pages are
 // booked as resident when their copy begins, and mapped when it is done; a fault on them waits for it.

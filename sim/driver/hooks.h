@@ -49,7 +49,7 @@ class MoveHooks {
   virtual void before_arrival(BlockIndex, unsigned /*gpu*/) {}
   virtual void after_arrival(Work&, BlockIndex, unsigned /*gpu*/, std::span<const BlockIndex> /*spared*/) {}
 
-  // The GPU evicts a chunk (on_eviction), or needs one (give_back): returns true if a chunk is free now.
+  // on_eviction(): the GPU evicts a chunk. give_back(): it needs one; returns true if a chunk is free now.
   virtual void on_eviction(unsigned /*gpu*/) {}
   virtual bool give_back(Work&, unsigned /*gpu*/) { return false; }
   // may_take(): whether lent memory may take a victim as a whole. way_out(): the victim's way, if it follows from where

@@ -8,7 +8,7 @@
 
 namespace uvmsim::driver {
 
-// Pages of a block that move, disjoint, with the cause; that of prefetched pages is kPrefetch.
+// Disjoint pages of a block that move, with the cause; that of prefetched pages is kPrefetch.
 struct Load {
   PageMask demanded;
   PageMask prefetched;

@@ -115,7 +115,7 @@ void Residency::protect_on_peers(BlockIndex b, unsigned gpu, const PageMask& pag
   }
 }
 
-// Chooses the routes of pages on other GPUs to this one. Pages whose way leads through the host are copied there now.
+// Chooses the routes of pages on other GPUs to this one. Pages whose route leads through the host are copied there now.
 Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu, const Migration& migration) {
   AddressSpace& space = context_.space;
   const ProcessorId self = gpu_processor(gpu);

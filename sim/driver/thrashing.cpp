@@ -250,7 +250,7 @@ Thrashing::Hint Thrashing::hint(BlockIndex b, unsigned index, Page& page, Proces
   if (now - page.last > lapse_ && page.pinned_at.is_none()) return {};
   page.processors |= requester.bit();
 
-  // A new throttle window has another winner than the one before, or none at first.
+  // A new throttle window has another winner than the last one: the requester, or none yet.
   if (now > page.throttle_end) {
     page.throttle_end = now + ns(context_.system.driver.thrashing_nap_ns);
     page.winner = page.winner == requester ? kNoProcessor : requester;

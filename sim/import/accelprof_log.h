@@ -30,7 +30,7 @@ struct AccelprofKernel {
   std::string operation;                    // uvm_advisor: the framework's operator around it
   std::vector<AccelprofRange> allocations;  // uvm_advisor: touched ones; else live ones
   std::vector<AccelprofRange> tensors;      // likewise
-  std::vector<AccelprofAccess> accesses;    // mem_trace, hot_analysis
+  std::vector<AccelprofAccess> accesses;    // only in mem_trace and hot_analysis
   std::uint64_t warps = 0;                  // mem_trace: one more than the largest number; 0 = unknown
 };
 

@@ -103,7 +103,7 @@ TEST(HostTier, APageThatWasOnlyReadLeavesWithoutAWrite) {
   EXPECT_EQ(machine.counters.host_clean_pages, kPagesPerBlock);
   machine.cpu_write(b, 1);
   machine.cpu_read(a, 0);  // c is written
-  machine.cpu_read(c, 0);  // also b, one page of it
+  machine.cpu_read(c, 0);  // one page of b is written
   EXPECT_EQ(machine.counters.ssd_write_bytes, 3 * kBlockBytes + kBasePageBytes);
   machine.check();
 }
