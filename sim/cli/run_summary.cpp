@@ -30,8 +30,8 @@ std::string slowdown_name(const RunRecord& record) {
   return fmt::format("{} (hypothetical: {})", kSlowdown, format_bytes(record.unlimited->capacity_bytes));
 }
 
-// Bytes moved one way, by cause: the lines below a sum add up to it. Lines without `always` are shown only if they are
-// not 0.
+// Bytes moved one way, by cause: the lines below a sum add up to it. Lines without `always` are shown unless they are
+// 0.
 struct TransferCause {
   const char* name;
   std::uint64_t Counters::*bytes;

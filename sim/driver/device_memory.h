@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU memory that a program holds beside managed memory: cudaMalloc, the code of loaded kernels, libraries' handles and
+// GPU memory that a program holds beside managed memory: cudaMalloc, code of kernels, libraries' handles and
 // workspaces.
 //
 // The resource manager takes it from the same root chunks of 2 MB (NVIDIA UVM 580, uvm_pmm_gpu.c, the callbacks for

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes of copies: asks the route policy of the GPU and checks its answer. Without a policy, copies go the driver's
-// way.
+// Routes of copies: asks the GPU's route policy and checks its answer. Without a policy, copies go the driver's way.
 #pragma once
 
 #include "sim/driver/context.h"

@@ -72,8 +72,7 @@ class HintedProgram {
  public:
   using Source = std::function<bool(Record&)>;  // false at the end of the trace
 
-  // Buffers the records up to the kernel that the farthest prefetch looks at. New objects have numbers from `free_id`
-  // on.
+  // Buffers records up to the kernel that the farthest prefetch looks at. New objects have ids from `free_id` on.
   HintedProgram(Source source, const Header& header, std::vector<HintRule> rules, ObjectId free_id);
 
   bool next(Record& record);

@@ -7,8 +7,7 @@
 // The conversion decides:
 //  - Records are in the order of the calls, else in that of the GPU's times. Host gaps are the times between calls.
 //  - Every allocation of the caching allocator is a tensor of its own size, in no object: the profile does not show
-//    segments. Memory that the allocator held before the first event is `allocated before`: as much of it as operators
-//    take.
+//    segments. Memory that it held before the first event is `allocated before`: as much of it as operators take.
 //  - The profile has shapes of an operator's inputs and no addresses. An input is the live allocation of its size that
 //    was used last; of memory from before, the least recently used one, so that layers of one shape take turns. Inputs
 //    that fit nothing are left out (`unmatched`).

@@ -4,8 +4,7 @@
 // The conversion decides:
 //  - Ids that lie close together are numbers of blocks of `id_bytes` (a page; 512 bytes in vscsi), counted from the
 //    lowest, so that neighbours stay neighbours: their span is at most kIdsSpan times the requested blocks. Other ids
-//    are numbered by first appearance, each with the pages of its largest request. The header's attribute `ids` says
-//    which.
+//    are numbered by first appearance, each with the pages of its largest request. The header's `ids` says which.
 //  - A request touches all pages of its bytes in ascending order; without a size, or with `whole_sizes` false, only the
 //    page where it begins.
 //  - All pages are one managed object, and one thread touches them, in kernels of `touches_per_kernel` with a recorded

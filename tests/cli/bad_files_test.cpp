@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of attacks with files: outputs onto inputs, links, closed streams, folders, pipes, names, numbers at field
-// limits.
+// Tests of attacks with files: outputs onto inputs, links, closed streams, folders, pipes, names, numbers at limits.
 #include <sys/stat.h>
 
 #include <cstdlib>
