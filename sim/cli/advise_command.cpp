@@ -52,7 +52,7 @@ confidence is high where both save at least half as much as here, medium where b
 `uvmsim trace hint` puts the printed rules into a trace, as --output does.
 )";
 
-// Runs of a program with changes in it, each once.
+// Runs the program with changes in it; each combination of changes runs once.
 class Trials {
  public:
   Trials(const RunArguments& run, sweep::Point point, const report::RunRecord& base, TraceRuns& runs)
@@ -89,7 +89,7 @@ class Trials {
     return out;
   }
 
-  // The program with the rules in it.
+  // Writes the program with the calls that the rules add.
   void write(const std::vector<trace::HintRule>& rules, const std::string& file, const std::string& note) {
     sweep::TraceInput& input = runs_.resolver().trace(point_);
     trace::Header header = input.header();

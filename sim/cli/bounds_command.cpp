@@ -42,7 +42,7 @@ kernel needs each of its pages once, so that kernels much larger than memory hav
 Without --osf and --capacity-bytes the GPU's own memory is the capacity. What is assumed: sim/bounds/README.md.
 )";
 
-// Simulates what --best-of names, and notes the fastest.
+// Simulates the policies that --best-of names, and notes the fastest.
 void compare(TraceRuns& runs, const sweep::Point& point, report::RunBounds& bounds) {
   std::vector<sweep::PointToRun> rivals;
   for (const sweep::Point& rival : runs.rivals_of(point)) rivals.push_back({runs.resolve(rival)});

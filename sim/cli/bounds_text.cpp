@@ -28,13 +28,13 @@ std::string limit_cell(const RunRecord& record) {
 
 const std::optional<report::BestKnown>& best_known(const RunRecord& record) { return record.bounds->best_known; }
 
-// The last columns of a table: the best known, and how it compares with another time.
+// Adds the last columns of a table: the best known time, its ratio to another time, and its policies.
 void add_known(std::vector<std::string>& row, const report::BestKnown& best, std::uint64_t thousandths) {
   row.insert(row.end(), {format_ms(best.total), format_thousandths(thousandths),
                          sweep::policy_text(best.prefetch) + " " + sweep::policy_text(best.evict)});
 }
 
-// The last stretch that the links, not computing, decide.
+// Describes the last stretch of the program that the links limit, not computing; empty if there is none.
 std::string hard_phase_text(const RunRecord& record) {
   const bounds::HardPhase& phase = record.bounds->bounds.hard_phase;
   if (phase.last_record == 0) return "";

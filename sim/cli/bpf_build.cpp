@@ -34,7 +34,7 @@ struct BpfInstallation {
   fs::path folder, host;  // headers and policies; the library that every plug-in carries
 };
 
-// Beside the command, in the tree that it was built from, where it was to be installed.
+// Looks beside the command, in the tree that it was built from, and where it was to be installed.
 BpfInstallation find_bpf_installation() {
   std::vector<BpfInstallation> places;
   std::error_code failed;
@@ -53,7 +53,7 @@ BpfInstallation find_bpf_installation() {
   throw_input_error("no headers for eBPF policies; looked for {}", fmt::join(looked, ", "));
 }
 
-// A folder that is gone with all in it.
+// A temporary folder that is removed with its contents.
 class BpfScratch {
  public:
   BpfScratch() {
@@ -78,7 +78,7 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// What the program wrote to standard error, where it failed.
+// Returns what the program wrote to standard error if it failed.
 std::optional<std::string> run_program(const std::vector<std::string>& words, const std::string& errors, bool verbose) {
   if (verbose) say("{}", fmt::join(words, " "));
   std::vector<char*> arguments;
@@ -122,7 +122,7 @@ bool is_clang(const std::string& compiler) {
   return fs::path(compiler).filename().string().find("clang") != std::string::npos;
 }
 
-// The first error of a compiler, without what surrounds it.
+// Returns the first error of a compiler's output, without the text around it.
 std::string first_error(const std::string& output) {
   std::size_t begin = 0;
   while (begin < output.size()) {
@@ -138,7 +138,7 @@ std::string first_error(const std::string& output) {
   return output.substr(0, output.find('\n'));
 }
 
-// What an object file lacks, and state that it keeps outside of maps.
+// An ELF object file, to find symbols that it lacks and state that it keeps outside of maps.
 class BpfObject {
  public:
   explicit BpfObject(std::string bytes) : bytes_(std::move(bytes)) {
@@ -149,7 +149,6 @@ class BpfObject {
     names_ = sections_.at(header.e_shstrndx);
   }
 
-  // Calls f(symbol, its name).
   template <class F>
   void for_each_symbol(F&& f) const {
     for (const Elf64_Shdr& table : sections_) {
@@ -160,7 +159,7 @@ class BpfObject {
       }
     }
   }
-  // Of a symbol: whether it is a variable that programs may write.
+  // Returns whether a symbol is a variable that programs may write.
   bool writable(const Elf64_Sym& symbol) const {
     if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx >= sections_.size()) return false;
     const Elf64_Shdr& section = sections_[symbol.st_shndx];
@@ -215,7 +214,7 @@ std::uint64_t number_of(const std::string& setting, std::string_view text) {
   return number;
 }
 
-// {"config", 0, 5},
+// Returns the C initialiser of a setting: {"config", 0, 5},
 std::string initialiser_of(const std::string& setting, const BpfSource& source) {
   const std::size_t open = setting.find('['), close = setting.find("]=");
   if (open == std::string::npos || close == std::string::npos || close < open) {
@@ -235,7 +234,7 @@ std::string initialiser_of(const std::string& setting, const BpfSource& source) 
                      number_of(setting, text.substr(close + 2)));
 }
 
-// What follows the policy's text in the same compilation: end_of_policy.h with what it wants to know.
+// Returns the text that is compiled after the policy's: end_of_policy.h with the macros that it needs.
 std::string end_of_policy(const BpfBuild& build, const BpfSource& source) {
   std::string text = "\n# 1 \"end of the policy\"\n";
   if (!source.has_driver_types) text += "#include <uvm_types.h>\n";
@@ -263,9 +262,9 @@ std::vector<std::string> compile_options(const std::string& compiler, const BpfI
   std::vector<std::string> options{
       "-std=gnu11", "-I" + (installation.folder / "include").string(), "-D__TARGET_ARCH_x86",
       "-DBPF_NO_PRESERVE_ACCESS_INDEX", "-Wno-unknown-pragmas", "-Werror=implicit-function-declaration",
-      // As the kernel's machine: numbers wrap, types may alias, and what is wrong unwinds through these functions.
+      // These match the kernel's machine: numbers wrap, types may alias; errors unwind through these functions.
       "-O2", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-fwrapv", "-fexceptions", "-fno-stack-protector",
-      // Every access calls a check (bpf/host/checks.cpp), every index of an array too.
+      // Every access calls a check (bpf/host/checks.cpp), and so does every index of an array.
       "-fsanitize=kernel-address,bounds", "-fno-sanitize-recover=bounds"};
   const std::vector<std::string> checks =
       is_clang(compiler) ? std::vector<std::string>{"-mllvm", "-asan-instrumentation-with-call-threshold=0",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the source of an eBPF policy into a plug-in, with the compiler for C that there is.
+// Compiles the source of an eBPF policy into a plug-in, with an installed C compiler.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@ namespace uvmsim::cli {
 struct BpfBuild {
   std::string source;
   std::string output;
-  std::string name;                   // of the policy
+  std::string name;
   std::string compiler;               // empty: $CC, else gcc, else clang
   std::vector<std::string> settings;  // "config[0]=5"
   bool verbose = false;
 };
 
-// The folder with the headers (include) and our own policies (policies). Throws InputError where there is none.
+// Returns the folder with the headers (include) and our own policies (policies). Throws InputError if it is missing.
 std::string bpf_folder();
 
-// "eviction_mru.bpf.c" -> eviction_mru
+// Returns the policy's name for a source file: "eviction_mru.bpf.c" -> eviction_mru
 std::string bpf_policy_name(const std::string& source);
 
-// The policy, loaded. Throws InputError, one line, for what is wrong with the source; then there is no output.
+// Returns the policy, loaded. Throws InputError, one line, for an error in the source; no output is written then.
 policy::Registry build_bpf_policy(const BpfBuild& build);
 
 }  // namespace uvmsim::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim bpf`: policies of gpu_ext, in the C for eBPF, as plug-ins.
+// `uvmsim bpf`: compiles policies of gpu_ext, in the C for eBPF, into plug-ins.
 #include <fmt/format.h>
 
 #include "sim/cli/bpf_build.h"
@@ -49,7 +49,7 @@ CommandLine bpf_folder_verb() {
           .run = print_folder};
 }
 
-// The name itself, or with bpf_ before it where a built-in has it.
+// Returns the name, with bpf_ before it if a built-in has that name.
 std::string free_name(const std::string& name) {
   const auto& built_ins = *policy::built_ins();
   const bool taken = built_ins.has(policy::Slot::kPrefetch, name) || built_ins.has(policy::Slot::kEvict, name);

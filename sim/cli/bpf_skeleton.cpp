@@ -69,7 +69,7 @@ struct uvm_gpu_ext operations = {
 };
 )";
 
-// Whole numbers alone fit an array of integers.
+// Declares the map of the policy's parameters. Only whole numbers fit an array of integers.
 std::string configuration(const PolicyEntry& entry) {
   std::string meanings;
   unsigned count = 0;

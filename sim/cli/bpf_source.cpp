@@ -13,7 +13,7 @@
 namespace uvmsim::cli {
 namespace {
 
-// As SEC of bpf/include/bpf/bpf_helpers.h comes out of the preprocessor.
+// SEC of bpf/include/bpf/bpf_helpers.h, as the preprocessor expands it.
 constexpr std::string_view kSectionBegin = "__attribute__((section(\"";
 constexpr std::string_view kSectionEnd = "\"), used))";
 
@@ -54,7 +54,7 @@ class BpfText {
   }
 
  private:
-  // "eviction_mru.bpf.c:12", of the line markers that the preprocessor left.
+  // Returns the source position by the preprocessor's line markers: "eviction_mru.bpf.c:12".
   std::string place(std::size_t at) const {
     std::size_t line_begin = 0, number = 1;
     std::string file = path_;
@@ -75,7 +75,7 @@ class BpfText {
     return fmt::format("{}:{}", file, number);
   }
 
-  // The identifier at `at`, behind spaces.
+  // Returns the identifier at `at`, after spaces.
   std::string_view word_after(std::size_t at) const {
     while (at < text_.size() && is_space(text_[at])) ++at;
     std::size_t end = at;
@@ -131,7 +131,7 @@ class BpfText {
     source_.maps.push_back(std::move(map));
   }
 
-  // SEC(".struct_ops") struct TYPE NAME = {...}, or the section behind the name.
+  // Reads SEC(".struct_ops") struct TYPE NAME = {...}, with the section before the type or behind the name.
   void operations(std::size_t at, std::size_t after) {
     std::string_view type, name;
     if (word_after(after) == "struct") {
@@ -148,7 +148,7 @@ class BpfText {
     if (type == "uvm_gpu_ext") {
       source_.interface_version = 1;
     } else if (type == "gpu_mem_ops") {
-      // The third is the one in which policies request.
+      // Only version 3 has the type with which policies request decisions.
       source_.interface_version = text_.find("uvm_bpf_pmm_decision_ctx_t") == std::string_view::npos ? 2 : 3;
     } else {
       throw_input_error("{}: operations of type struct {}; allowed: struct uvm_gpu_ext, struct gpu_mem_ops", place(at),

@@ -40,7 +40,7 @@ Examples:
 
 )";
 
-// "mine.jsonl (sha256 0123456789abcdef)"
+// Names a file in the fitted system's description: "mine.jsonl (sha256 0123456789abcdef)"
 std::string source_of(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   return fmt::format("{} (sha256 {})", name, sha256_of_file(path).substr(0, kHashDigits));

@@ -58,14 +58,14 @@ it are relative to its folder. A trace that is missing, or is not the one that t
 Exit code: 0 all as expected, 1 something is not, 2 an error in the input, 3 a bug in uvmsim or a plug-in.
 )";
 
-// Whether two versions of a point run the same and expect values of the same metrics.
+// Returns whether two versions of a point have the same inputs and expect the same metrics.
 bool same_question(const baseline::BaselinePoint& a, const baseline::BaselinePoint& b) {
   const auto name = [](const auto& metric) { return metric.first; };
   return sweep::label(a.point) == sweep::label(b.point) && a.point.plugins.size() == b.point.plugins.size() &&
          std::ranges::equal(a.expected, b.expected, {}, name, name);
 }
 
-// The checks of the first form.
+// The command's first form: runs the points of baselines and checks them.
 class Checker {
  public:
   explicit Checker(const Values& values)
@@ -78,7 +78,7 @@ class Checker {
     options_.plugins = values.texts("plugin");
     options_.jobs = jobs_of(values);
     options_.any_trace = update_;
-    for (const std::string& plugin : options_.plugins) policy::find_plugin(plugin);  // there at all?
+    for (const std::string& plugin : options_.plugins) policy::find_plugin(plugin);  // fails early if it is missing
     for (const std::string& path : paths_) baselines_.push_back(baseline::read_baseline(path));
     for (std::size_t i = 0; i < paths_.size(); ++i) baseline::requests_of(baselines_[i], paths_[i], options_);
   }
@@ -100,7 +100,7 @@ class Checker {
   int update() {
     bool all_ran = true;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
-      // A point that did not run says so in the words of the check, and leaves its file as it was.
+      // If a point did not run, the check's text says so and the file is left unchanged.
       const auto& verdicts = results_[i].verdicts;
       const bool ran = std::ranges::all_of(verdicts, [](const baseline::PointVerdict& verdict) {
         return verdict.answer.error.empty() &&
@@ -118,7 +118,7 @@ class Checker {
     return exit_code([&](const baseline::CheckResult&) { return all_ran; });
   }
 
-  // Into the file as it is by now: other points may have been updated or added while these ran.
+  // Updates the file as it is by now: other points may have been updated or added during the runs.
   void write_updated(std::size_t i) {
     const FileLock lock(paths_[i]);
     const baseline::Baseline present = baseline::read_baseline(paths_[i]);
@@ -153,13 +153,13 @@ class Checker {
   std::vector<baseline::CheckResult> results_;
 };
 
-// The file as it is, or an empty baseline.
+// Returns the file's baseline, or an empty one if there is no file.
 baseline::Baseline existing_or_empty(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored) ? baseline::read_baseline(path) : baseline::Baseline{};
 }
 
-// What to expect of new points, and what the baseline is for. These options may stand before --new or behind it.
+// Options that say what a new baseline expects and what it is for. They may stand before --new or behind it.
 constexpr Option kMaking[] = {
     {"metric", "NAME[,NAME...]", "with --from or --new: what to expect, default the main metrics", kRepeatable},
     {"tolerance", "[NAME=]TOLERANCE",
@@ -175,7 +175,7 @@ struct Making {
   std::optional<std::string> description;
 };
 
-// From one or two parts of a command line.
+// Reads these options from one or two parts of a command line.
 Making read_making(std::initializer_list<const Values*> parts) {
   Making making;
   std::vector<std::string> tolerances;
@@ -223,7 +223,7 @@ void write_points(const std::string& path, std::vector<baseline::BaselinePoint> 
 }
 
 int make_from_sweep(const std::string& path, const std::string& folder, const Values& values) {
-  existing_or_empty(path);  // a file that is none is an error before the work
+  existing_or_empty(path);  // fails before the work if the file is not a baseline
   const Making making = read_making({&values});
   baseline::SweepPoints sweep = baseline::points_of_sweep(path, folder, making.metrics);
   if (!sweep.same_model) warn("{} was computed by another version of the model; if the check fails, --update", folder);
@@ -247,7 +247,7 @@ int make_from_runs(const std::string& path, const Values& values) {
     throw_input_error(
         "--new: a baseline is all that is written; allowed without --json, --csv, --timeline and --profile");
   }
-  existing_or_empty(path);  // a file that is none is an error before the work
+  existing_or_empty(path);  // fails before the work if the file is not a baseline
   std::vector<baseline::RunRequest> requests;
   for (const sweep::Point& point : points_of(run)) requests.push_back({point, ""});
 
@@ -265,7 +265,7 @@ int make_from_runs(const std::string& path, const Values& values) {
   return 0;
 }
 
-// Options that only one of the forms has.
+// Refuses options that only the other form has.
 void check_form(const Values& values, bool makes) {
   const auto refuse_given = [&](std::initializer_list<const char*> names, const char* why) {
     for (const char* name : names) {

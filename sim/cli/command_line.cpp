@@ -35,7 +35,7 @@ namespace uvmsim::cli {
 namespace {
 
 constexpr int kInputError = 2;
-constexpr int kBug = 3;  // or no memory
+constexpr int kBug = 3;  // or out of memory
 
 const Program* running = nullptr;
 
@@ -105,14 +105,14 @@ int dispatch(const Program& program, std::vector<std::string> arguments) {
              name == "help" ? Arguments{"--help"} : arguments);
 }
 
-// A table that went nowhere (a full disk, a closed pipe) is no success.
+// Throws if output was lost (a full disk, a closed pipe), so that the command does not report success.
 void flush_standard_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw_input_error("cannot write standard output: {}", std::strerror(errno));
   }
 }
 
-// Last words. Standard error may be closed or full, too.
+// Prints the last message. Standard error may be closed or full, too.
 template <class... Args>
 int complain(int code, const Program& program, fmt::format_string<Args...> format, Args&&... args) {
   std::string line = fmt::format("{}: ", program.name),
@@ -125,7 +125,7 @@ int complain(int code, const Program& program, fmt::format_string<Args...> forma
   return code;
 }
 
-// What the system says names neither the stream that cannot be written nor what a thread lacks.
+// Returns a message. The system's own names neither a stream that cannot be written nor what a thread lacks.
 std::string what_failed(const std::system_error& error) {
   if (std::ferror(stdout) != 0) return fmt::format("cannot write standard output: {}", error.code().message());
   if (error.code() == std::errc::resource_unavailable_try_again) {
@@ -134,7 +134,7 @@ std::string what_failed(const std::system_error& error) {
   return error.what();
 }
 
-// Takes no memory.
+// Prints a message without allocating memory.
 int complain_without_memory() {
   for (const std::string_view part : {std::string_view(running->name), std::string_view(": error: out of memory\n")}) {
     static_cast<void>(std::fwrite(part.data(), 1, part.size(), stderr));
@@ -142,15 +142,15 @@ int complain_without_memory() {
   return kBug;
 }
 
-// First thing in a process: opens those of the descriptors 0 to 2 that are closed, so that no file and no socket gets
-// their number and what is printed lands in it. Reading or writing one of them then fails as a closed one does, only
-// messages on standard error get lost.
+// Opens those of the descriptors 0 to 2 that are closed, before any other file: otherwise a file or socket would get
+// such a number, and printed text would land in it. Reading or writing these streams then fails like a closed one; only
+// messages on standard error are lost.
 void open_closed_standard_streams() {
-  // The wrong way round for 0 and 1: EBADF, not an empty input and not a result that went nowhere.
+  // The directions of 0 and 1 are swapped, so that they fail with EBADF instead of an empty input or lost results.
   constexpr std::array kFlags = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int descriptor = 0; descriptor < static_cast<int>(kFlags.size()); ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) >= 0) continue;
-    // The lowest free number, which is this one: those below are open. Without it nothing can be said, nor done.
+    // The lowest free number is taken: this one, as those below are open. If that fails, nothing can be said nor done.
     if (::open("/dev/null", kFlags.at(static_cast<std::size_t>(descriptor))) != descriptor) std::_Exit(2);
   }
 }

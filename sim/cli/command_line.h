@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `uvmsim` and `uvmtrace` share: a program of subcommands, its help, and errors as one line and an exit code; what
-// shells and manual pages are told about it.
+// A program of subcommands, such as `uvmsim` and `uvmtrace`: its help, errors as one line and an exit code, completion
+// scripts and manual pages.
 #pragma once
 
 #include <span>
@@ -19,25 +19,24 @@ struct Program {
   std::span<const Command> commands;
   std::string_view exit_code_note;  // added to what the help says about exit codes
   std::string_view bug_owner;       // "this is a bug in <...>"
-  // For completion: the names that an option ("--system") or a command ("systems") takes; none where that is a file.
+  // Returns the names that an option ("--system") or a command ("systems") takes, for completion; none for files.
   std::vector<std::string> (*words_for)(std::string_view what) = nullptr;
   bool tells_long_work = false;  // work_line.h
 };
 
-// What --help prints.
+// Returns the text of --help.
 std::string help_text(const Program& program);
 
-// A command, or one of its verbs.
 struct NamedLine {
   std::string name;          // "trace info"
   std::string_view summary;  // empty for a verb
   CommandLine line;
 };
 
-// Every command in the program's order, each followed by its verbs: what completions and manual pages are made of.
+// Returns all commands in the program's order, each followed by its verbs, for completions and manual pages.
 std::vector<NamedLine> command_lines(const Program& program);
 
-// The one that run_program() runs.
+// Returns the program that run_program() runs.
 const Program& running_program();
 
 // Runs the subcommand that the arguments begin with, or prints help or version. Prints an error on standard error in
@@ -45,11 +44,11 @@ const Program& running_program();
 // Interrupted.
 int run_program(const Program& program, int argument_count, char** arguments);
 
-// The subcommands `completion` and `manual`; they speak of the program that runs.
+// Return the command lines of `completion` and `manual`, which describe the running program.
 CommandLine completion_command();
 CommandLine manual_command();
 
-// A script that the shell loads. `shell`: bash, zsh or fish. Throws InputError for another one.
+// Returns a script that the shell loads. `shell`: bash, zsh or fish. Throws InputError for another one.
 std::string completion_script(const Program& program, std::string_view shell);
 
 struct ManualPage {
@@ -57,7 +56,7 @@ struct ManualPage {
   std::string text;  // for troff
 };
 
-// Manual pages (man 1) of a program and its commands, that of the program first.
+// Returns the manual pages (man 1) of a program and its commands; the program's own comes first.
 std::vector<ManualPage> manual_pages(const Program& program);
 
 }  // namespace uvmsim::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command lines of the subcommands, one source file each. What they run prints to standard output, throws
-// InputError for what the user got wrong, and returns the exit code: 0 fine, 1 a check failed.
+// The command lines of the subcommands, one source file each. Their functions print to standard output, throw
+// InputError for what the user got wrong, and return the exit code: 0 fine, 1 a check failed.
 #pragma once
 
 #include "sim/cli/options.h"
@@ -14,14 +14,14 @@ CommandLine cliff_command();         // at which factor a program gets slow at o
 CommandLine advise_command();        // what to change in a program without changing its kernels
 CommandLine bounds_command();        // how fast a program can be at best (sim/bounds)
 CommandLine check_command();         // run the points of a baseline again; 3: a bug, not a change
-CommandLine check_policy_command();  // does a policy keep its contract?
+CommandLine check_policy_command();  // whether a policy keeps its contract
 CommandLine compare_command();       // what changed between results; 1 only with --fail
 CommandLine league_command();        // all policies against each other
 CommandLine recommend_command();     // embedding tables by placement
 CommandLine report_command();        // results, sweeps, profiles, leagues as one HTML page
 CommandLine scenario_command();      // several programs at once on one server
 CommandLine sweep_command();         // a grid of points: plan, run, status, collect
-CommandLine sweep_slurm();           // its verb slurm
+CommandLine sweep_slurm();           // the verb slurm of sweep
 CommandLine trace_command();         // inspect, convert, check, import and generate traces
 CommandLine systems_command();       // which systems there are, every figure with its source
 CommandLine layouts_command();       // the layouts, their parameters, what a trace takes under each

@@ -14,7 +14,7 @@
 namespace uvmsim::cli {
 namespace {
 
-// "check-policy" as part of a function's name.
+// Turns "check-policy" into a part of a function's name.
 std::string identifier(std::string_view text) {
   std::string out(text);
   std::ranges::replace_if(
@@ -40,7 +40,7 @@ Texts option_words(const NamedLine& named) {
   return words;
 }
 
-// What may stand first behind it: its verbs, and the names that it takes.
+// Returns the words that may come first after a command: its verbs, and the names that it takes.
 Texts first_words(const Program& program, const NamedLine& named) {
   Texts words;
   for (const Command& verb : named.line.verbs) words.emplace_back(verb.name);
@@ -48,7 +48,7 @@ Texts first_words(const Program& program, const NamedLine& named) {
   return words;
 }
 
-// Sets $command to the command and verb that the words before the current one begin with: shell code for bash and zsh.
+// Returns shell code for bash and zsh that sets $command to the command and verb before the current word.
 std::string find_command_code(const std::vector<NamedLine>& lines, std::string_view word) {
   std::string known;
   for (const NamedLine& named : lines) {
@@ -88,7 +88,7 @@ _{1}() {{
         files.push_back(pattern);
       }
     }
-    // Left to the shell's own completion of files.
+    // Values without known words are left to the shell's own completion of files.
     if (!files.empty()) out += fmt::format("    {}) return ;;\n", fmt::join(files, " | "));
   }
   out += R"(    *)
@@ -113,7 +113,7 @@ complete -o default -F _{1} {0}
   return out;
 }
 
-// Between single quotes of zsh, in a specification of _arguments.
+// Escapes text for single quotes of zsh, in a specification of _arguments.
 std::string zsh_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -168,7 +168,7 @@ _{1}() {{
                          zsh_text(option.meaning), value);
     }
     const Texts positional = first_words(program, named);
-    // Names, and files that stand for them.
+    // Files may stand in place of names.
     const std::string files = "'*:argument:_files'";
     out += fmt::format(
         " \\\n        {}\n      ;;\n",

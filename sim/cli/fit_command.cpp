@@ -44,7 +44,7 @@ and as slow as such machines differ (`uvmsim run --uncertainty`).
 
 constexpr std::uint64_t kMostBudget = 1'000'000;  // thousandths
 
-// "2x", "1.5"
+// Reads a budget in thousandths: "2x", "1.5"
 std::uint64_t budget_of(const Values& values) {
   const std::string text = values.text("budget").value_or("2x");
   const std::string_view digits =

@@ -18,11 +18,11 @@ namespace {
 constexpr itimerval kTimeToStop{{}, {0, 800'000}};  // seconds, microseconds
 constexpr itimerval kNoTimer{};
 
-// Signal handlers can reach nothing but globals.
+// Signal handlers can reach only globals.
 volatile sig_atomic_t interrupted = 0;
 std::string_view program_name;
 
-// Standard error may be a pipe without a reader.
+// Writes only if standard error takes text: it may be a pipe without a reader.
 void say(std::string_view text) {
   pollfd error{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&error, 1, 0) == 1) static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
@@ -49,7 +49,7 @@ void note(int signal) {
   ::setitimer(ITIMER_REAL, &kTimeToStop, nullptr);
 }
 
-// A handler, not SIG_IGN: programs that this one starts do not inherit it.
+// An empty handler instead of SIG_IGN, which programs that this one starts would inherit.
 void let_the_write_fail(int) {}
 
 void end_as_usual(int signal) {

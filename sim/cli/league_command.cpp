@@ -81,7 +81,7 @@ std::vector<Option> league_options() {
   return options;
 }
 
-// Workers and later commands may run in another folder.
+// Makes paths absolute, as workers and later commands may run in another folder.
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
 Texts plugins_of(const Values& values) {
@@ -90,7 +90,7 @@ Texts plugins_of(const Values& values) {
   return paths;
 }
 
-// Every combination of what the options name; a slot without one has the driver's policy.
+// Returns every combination of the policies that the options name; a slot without an option has the driver's policy.
 std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const Values& values) {
   for (const policy::Slot slot : kPolicySlots) {
     const std::string name(policy::slot_name(slot));
@@ -108,12 +108,12 @@ std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const Value
   return points;
 }
 
-// What says nothing about the points.
+// Returns whether an option changes how points are computed, not which points.
 bool is_of_the_work(std::string_view option) {
   return option == "output" || option == "jobs" || option == "seconds-per-point";
 }
 
-// What was asked for: the sweep's record of where its points come from.
+// Returns the request as JSON: the sweep's record of where its points come from.
 std::string asked_for(const Texts& inputs, const Values& values) {
   nlohmann::ordered_json json = {{"traces", inputs}};
   const std::vector<Option> known = league_options();
@@ -184,7 +184,7 @@ sweep::Plan plan_and_write(const Values& values, const std::string& folder) {
   return plan;
 }
 
-// Lines of plug-ins stand out on a terminal.
+// Makes the lines of plug-ins stand out on a terminal.
 std::string highlighted(const std::string& text) {
   if (!shows_colours(STDOUT_FILENO)) return text;
   std::string out;

@@ -19,7 +19,7 @@ Texts system_names() {
   return names;
 }
 
-// Of one slot, or of all.
+// Returns the names of policies of one slot, or of all if `slot` is empty.
 Texts policy_names(std::string_view slot) {
   Texts names;
   for (const policy::PolicyEntry* entry : policy::built_ins()->list()) {
@@ -28,7 +28,7 @@ Texts policy_names(std::string_view slot) {
   return names;
 }
 
-// The names that an option such as "--system", or a command such as "systems", takes.
+// Returns the names that an option such as "--system", or a command such as "systems", takes.
 Texts completion_words(std::string_view what) {
   if (what == "--system" || what == "--gpus" || what == "--recorded-on" || what == "systems") return system_names();
   if (what == "--layout" || what == "layouts") return layout::layout_names();

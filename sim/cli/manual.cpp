@@ -15,7 +15,7 @@
 namespace uvmsim::cli {
 namespace {
 
-// A line of text for troff: nothing in it is a request or an escape.
+// Escapes a line for troff, so that nothing in it is a request or an escape.
 std::string escaped(std::string_view line) {
   constexpr std::pair<char, std::string_view> kEscapes[] = {{'\\', "\\e"},   {'-', "\\-"},   {'`', "\\(ga"},
                                                             {'\'', "\\(aq"}, {'^', "\\(ha"}, {'~', "\\(ti"}};
@@ -30,7 +30,7 @@ std::string escaped(std::string_view line) {
 
 bool is_options_title(std::string_view line) { return line == "Options:" || line == "options:"; }
 
-// The help's lines without the list of options, which ends with an empty line or one that is not indented.
+// Returns the help's lines without the list of options, which ends before the first line that is not indented.
 std::vector<std::string> lines_without_options(const std::string& help) {
   std::vector<std::string> lines;
   bool in_options = false;
@@ -46,7 +46,7 @@ std::vector<std::string> lines_without_options(const std::string& help) {
   return lines;
 }
 
-// Paragraphs are filled; indented lines and what ends in ":" keep their breaks.
+// Formats lines for troff: paragraphs are filled, indented lines keep their breaks.
 std::string body(const std::vector<std::string>& lines, std::size_t from) {
   std::string out;
   bool as_is = false;
@@ -94,7 +94,7 @@ ManualPage command_page(const Program& program, const NamedLine& named) {
   const std::string name = page_name(program, named.name);
   const std::vector<std::string> lines = lines_without_options(help_of(named.line));
   std::size_t end = 0;
-  while (end < lines.size() && !lines[end].empty()) ++end;  // how to call it, up to the first empty line
+  while (end < lines.size() && !lines[end].empty()) ++end;  // the synopsis, up to the first empty line
   std::string text = title(name);
   const std::string summary =
       named.summary.empty() ? fmt::format("{} {}", program.name, named.name) : std::string(named.summary);

@@ -39,7 +39,7 @@ po::options_description described(const CommandLine& line) {
 }
 
 // Joins "--osf -1" to "--osf=-1": otherwise a value that starts with a dash would be taken for an option, and the
-// message would speak of a missing value instead of a wrong one. Also rejects what has no value.
+// message would speak of a missing value instead of a wrong one. Rejects options without their value.
 Arguments join_values(const Arguments& arguments, const CommandLine& line) {
   Arguments joined;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -66,9 +66,9 @@ po::parsed_options parsed(const CommandLine& line, const std::string& name, cons
   all.add_options()(kPositional, po::value<Arguments>());
   po::positional_options_description positional;
   positional.add(kPositional, -1);
-  // Full names only: an abbreviation that works today would be ambiguous when the next option comes.
+  // Only full names are allowed: an abbreviation that works today could become ambiguous with a new option.
   const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-  // The option as written, without a value: "--osf".
+  // Returns the option as written, without a value: "--osf".
   const auto written = [](const auto& error) {
     const std::string token = error.get_option_name();
     return token.substr(0, token.find('='));
@@ -95,7 +95,7 @@ po::parsed_options parsed(const CommandLine& line, const std::string& name, cons
   }
 }
 
-// What to do without a verb, or with an unknown one, where there are only verbs.
+// Prints help, or throws for a missing or unknown verb, if a command has only verbs.
 int run_no_verb(const CommandLine& line, const std::string& name, const Arguments& arguments) {
   const std::string command = name.substr(name.find(' ') + 1);
   if (arguments.empty()) throw_input_error("{}: no verb given; `{} --help` lists them", command, name);

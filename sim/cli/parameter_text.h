@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declared parameters (of policies, of layouts) for people and for programs.
+// Prints declared parameters (of policies, of layouts), for people and for programs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,16 +11,16 @@
 
 namespace uvmsim::cli {
 
-// Rows with the columns padded to the widest cell, except the last column.
+// Prints rows with the columns padded to the widest cell, except the last column.
 void print_table(const std::vector<std::vector<std::string>>& rows, std::string_view indent);
 
-// Name, type, default, allowed values and meaning of each, or that there are none.
+// Prints name, type, default, allowed values and meaning of each parameter, or that there are none.
 void print_parameters(const policy::ParameterTable& table);
 
-// The same as an array of objects. Numbers stay numbers.
+// Returns the parameters as an array of objects. Numbers stay numbers.
 nlohmann::ordered_json parameters_json(const policy::ParameterTable& table);
 
-// The document {"schema_version": 1, `name`: `list`}.
+// Prints the document {"schema_version": 1, `name`: `list`}.
 void print_json(std::string_view name, nlohmann::ordered_json list);
 
 }  // namespace uvmsim::cli

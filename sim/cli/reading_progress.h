@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress of a command that reads a trace from its begin to its end, and a safe point for Ctrl-C.
+// Progress of a command that reads a trace from begin to end, and a safe point for Ctrl-C.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace uvmsim::cli {
 
-// Of a thread, one at a time. The reader must outlive it.
+// Shows the progress while it lives; one per thread at a time. The reader must outlive it.
 class ReadingProgress {
  public:
   explicit ReadingProgress(const trace::TraceReader& reader)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim recommend`: embedding tables of recommendation models under several placements.
+// `uvmsim recommend`: runs embedding tables of recommendation models under several placements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,12 +61,12 @@ std::uint64_t number(const Values& values, const char* name, std::uint64_t fallb
 
 bool needs_ssd(const Placement& placement) { return placement.memory == Placement::Memory::kSsd; }
 
-// One GPU, and no optimizer state.
+// Returns whether there is one GPU and no optimizer state.
 bool is_plain(const recommend::ProgramOptions& options) {
   return options.gpus == 1 && options.optimizer->state == recommend::Optimizer::State::kNone;
 }
 
-// All are those that the system has the devices for.
+// Returns the placements to run; "all" means those for which the system has the devices.
 std::vector<const Placement*> placements_of(const Values& values, const config::SystemConfig& system,
                                             const recommend::ProgramOptions& options) {
   std::vector<const Placement*> chosen;
@@ -95,7 +95,7 @@ unsigned gpus_of(const Values& values, const config::SystemConfig& system) {
   return gpus;
 }
 
-// Of a GPU; the lookups of all together are limited.
+// Returns the samples per step and GPU; the lookups of all GPUs together are limited.
 std::uint64_t batch_of(const Values& values, const recommend::Workload& workload, unsigned gpus) {
   const std::uint64_t most = recommend::kMostLookups / gpus / workload.lookups_per_sample();
   if (most == 0 || (!values.given("batch") && workload.batch > most)) {
@@ -105,7 +105,7 @@ std::uint64_t batch_of(const Values& values, const recommend::Workload& workload
   return number(values, "batch", workload.batch, 1, most);
 }
 
-// Rows are the quanta of the trace, and so are parts of the state.
+// Throws if parts of the optimizer's state would not be rows, which are the quanta of the trace.
 void check_state(const recommend::Optimizer& optimizer, const recommend::Workload& workload) {
   if (optimizer.state != recommend::Optimizer::State::kPerElement || workload.element_bytes <= 4) return;
   throw_input_error("--optimizer {}: elements of {} bytes; allowed: up to 4", optimizer.name, workload.element_bytes);
@@ -127,7 +127,7 @@ recommend::ProgramOptions program_options(const Values& values, const recommend:
   check_state(*options.optimizer, workload);
   options.host_cache_bytes = values.size("host-cache", std::uint64_t{64} << 30);
   if (const auto text = values.text("load-factor")) {
-    // In the form of an OSF: a number with up to three decimals.
+    // The value has the form of an OSF: a number with up to three decimals.
     options.load_factor_thousandths =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(UINT32_MAX, sweep::parse_osf("--load-factor", *text)));
     if (options.load_factor_thousandths > 1000) {
@@ -161,7 +161,7 @@ int write_trace(const std::string& path, const recommend::Workload& workload,
   return 0;
 }
 
-// A sum over the steps as one step's part, in MiB.
+// Returns a sum over the steps as one step's part, in MiB.
 std::string mib_per_step(std::uint64_t bytes, std::uint64_t steps) {
   return report::format_thousandths(report::ratio_thousandths(bytes, steps << 20));
 }

@@ -37,7 +37,7 @@ results.sqlite or league.json of one. Several make one page. sim/html/README.md 
 Exit code: 0, or 2 for an error in the input.
 )";
 
-// Files by their last names, as results have them.
+// Returns the page's command line, with the file names only, so that results contain no folder.
 std::string command_of_page(const std::vector<std::string>& inputs, const std::string& output, bool partial) {
   const auto name = [](const std::string& path) {
     const std::filesystem::path whole = std::filesystem::path(path).lexically_normal();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files for results that a command writes at its end: opened before the work starts.
+// Files for results that a command writes at its end. They are opened before the work starts.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,21 +17,21 @@ namespace uvmsim::cli {
 // A file, or standard output for "-", or nothing.
 class ResultOutput {
  public:
-  // Throws InputError when the file cannot be written.
+  // Throws InputError if the file cannot be written.
   explicit ResultOutput(const std::optional<std::string>& path) : to_stdout_(path == "-") {
     if (path && !to_stdout_) file_.emplace(*path);
   }
   bool wanted() const { return file_ || to_stdout_; }
-  // Standard output has it at once.
+  // Appends text; standard output shows it at once.
   void add(const std::string& content) {
     if (to_stdout_) fmt::print("{}", content);
     if (file_) file_->write(content);
   }
-  // Puts the file in place. Nothing may follow.
+  // Puts the file in place. No text may follow.
   void finish() {
     if (file_) file_->commit();
   }
-  // All of it.
+  // Writes the whole content.
   void write(const std::string& content) {
     add(content);
     finish();
@@ -44,7 +44,7 @@ class ResultOutput {
 
 using NamedOutputs = std::vector<std::pair<const char*, std::optional<std::string>>>;
 
-// Throws InputError when two options name the same file or both standard output.
+// Throws InputError if two options name the same file or both standard output.
 inline void check_outputs(const NamedOutputs& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (std::size_t j = i + 1; j < outputs.size(); ++j) {

@@ -67,10 +67,10 @@ are 32 iterations long.
 of --set, which also multiplies all that match: --set 'costs.*=x1.25'.
 )";
 
-// The files that a run writes: opened before the simulation, in place only when all of it succeeded.
+// The files that a run writes. They are opened before the simulation, and put in place only when all of it succeeded.
 class RunOutputs {
  public:
-  // Throws InputError when one of them cannot be written.
+  // Throws InputError if one of them cannot be written.
   explicit RunOutputs(const RunArguments& run)
       : json_(run.json), csv_(run.csv), standard_output_taken_(run.json == "-" || run.csv == "-") {
     std::vector<EventSink*> sinks;
@@ -85,15 +85,15 @@ class RunOutputs {
     if (!sinks.empty()) events_.emplace(std::move(sinks));
   }
 
-  // What a run has to tell its events; null when not wanted.
+  // Returns the receiver of the run's events; null if no output needs them.
   EventSink* events() { return events_ ? &*events_ : nullptr; }
-  // Standard output takes results, not the text for people.
+  // Returns whether standard output takes results instead of the text for people.
   bool standard_output_taken() const { return standard_output_taken_; }
 
   void write(const std::vector<report::RunRecord>& records) {
     if (timeline_) timeline_->finish(&records.back());
     if (profile_) profile_->finish(records.back());
-    // Only what was asked for: a result of many iterations is long.
+    // Results that were not asked for are not formatted: a result of many iterations is long.
     if (csv_.wanted()) csv_.add(report::result_csv_header());
     for (const report::RunRecord& record : records) {
       if (json_.wanted()) json_.add(report::result_json(record));
@@ -124,7 +124,7 @@ class Runner {
     for (const sweep::Point& point : chosen) {
       for (sweep::Point& rival : runs_.rivals_of(point)) rivals.push_back(std::move(rival));
     }
-    // The fastest of several is told by whole runs: of one length.
+    // The fastest policy is found by times of whole runs, which must have the same length.
     if (!rivals.empty()) {
       for (sweep::Point& point : chosen) runs_.fix_length(point);
       for (sweep::Point& point : rivals) runs_.fix_length(point);
@@ -156,8 +156,8 @@ class Runner {
   }
 
  private:
-  // All at the same time: the unlimited run if it is wanted, the chosen points, their rivals. Only what is chosen tells
-  // its events and is compared with bounds.
+  // Runs all points at the same time: the unlimited run if it is wanted, the chosen points, their rivals. Only chosen
+  // points report events and are compared with bounds.
   std::vector<report::RunRecord> run(bool with_unlimited, const std::vector<sweep::Point>& chosen,
                                      const std::vector<sweep::Point>& rivals) {
     std::vector<std::string> names;
@@ -183,7 +183,7 @@ class Runner {
     return runs_.compute(sweep::run_points, fmt::format("{}", fmt::join(names, ", ")), points);
   }
 
-  // The same runs on the fastest and the slowest machine that the system may stand for, each with its own baseline.
+  // Repeats the runs on the fastest and the slowest machine that the system may stand for, each with its own baseline.
   void find_ranges(std::vector<sweep::Point> chosen, bool with_unlimited) {
     const config::SystemConfig& system = records_of_runs_.front().options.system;
     const config::Calibration calibration = config::calibration_of(system, config::default_search_path());
@@ -234,7 +234,7 @@ class Runner {
   const RunArguments& run_;
   TraceRuns runs_;
   RunOutputs outputs_;
-  sweep::Point baseline_;  // what slowdowns divide by, of the first seed
+  sweep::Point baseline_;  // the run that slowdowns divide by, of the first seed
   std::vector<report::RunRecord> records_of_runs_;
 };
 

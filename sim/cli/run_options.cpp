@@ -18,7 +18,7 @@
 namespace uvmsim::cli {
 namespace {
 
-// The machine and where the program's memory lies.
+// Options of the machine and of where the program's memory lies.
 const std::vector<Option> kMachine = {
     {"system", "SYSTEM", "the GPU server: a name, or the path of a JSON file"},
     {"osf", "X[,Y...]", "oversubscription factors above 0, such as 1.25; several run one after another", kRepeatable},
@@ -33,7 +33,7 @@ const std::vector<Option> kMachine = {
     {"layout", "NAME[:key=value,...]",
      "where memory lies: recorded (default), none (each tensor by itself), ...; see `uvmsim layouts`"}};
 
-// How the program runs.
+// Options of how the program runs.
 const std::vector<Option> kProgram = {
     kPlugins,
     kSettings,
@@ -60,7 +60,7 @@ std::vector<std::uint64_t> factors_of(const Texts& texts) {
   return sweep::parse_osf_list("--osf", fmt::format("{}", fmt::join(texts, ",")));
 }
 
-// 0 where it is not given.
+// Returns 0 if the option is not given.
 std::uint64_t size_of_option(const Values& values, std::string_view name, std::uint64_t minimum) {
   const std::uint64_t bytes = values.size(name, 0);
   if (values.given(name) && bytes < minimum) {
@@ -70,7 +70,7 @@ std::uint64_t size_of_option(const Values& values, std::string_view name, std::u
   return bytes;
 }
 
-// "512x256"
+// Parses a grid: "512x256"
 report::ProfileGrid parse_grid(const std::string& option, const std::string& text) {
   constexpr std::uint64_t kMost = 4096;
   const std::size_t x = text.find('x');
@@ -85,7 +85,7 @@ report::ProfileGrid parse_grid(const std::string& option, const std::string& tex
   return {static_cast<std::uint32_t>(times), static_cast<std::uint32_t>(addresses)};
 }
 
-// "iterations=2..2", "kernels=100..200", "time=1.5ms..2ms"
+// Parses a window: "iterations=2..2", "kernels=100..200", "time=1.5ms..2ms"
 report::TimelineWindow parse_window(const std::string& option, const std::string& text) {
   using By = report::TimelineWindow::By;
   constexpr std::pair<std::string_view, By> kKinds[] = {
@@ -137,13 +137,13 @@ void check_outputs_of(const RunArguments& run) {
     if (*file && run.uncertainty) throw_input_error("{} shows one run; run --uncertainty without it", name);
     if (*file && run.seeds > 1) throw_input_error("{} shows one run; give --seed, not --seeds", name);
   }
-  // A timeline and a profile are files, whatever they are called.
+  // A timeline and a profile are files, even if they are called "-".
   const auto file = [](const std::optional<std::string>& path) { return path == "-" ? std::nullopt : path; };
   check_outputs(
       {{"--json", run.json}, {"--csv", run.csv}, {"--timeline", file(run.timeline)}, {"--profile", file(run.profile)}});
 }
 
-// "tree+lrm", "tree:threshold=75+lru"
+// Parses a pair: "tree+lrm", "tree:threshold=75+lru"
 PolicyPair parse_pair(const std::string& option, const std::string& text) {
   const std::size_t plus = text.find('+');
   if (plus == std::string::npos || text.find('+', plus + 1) != std::string::npos) {
@@ -153,7 +153,7 @@ PolicyPair parse_pair(const std::string& option, const std::string& text) {
   return {sweep::parse_policy(option, text.substr(0, plus)), sweep::parse_policy(option, text.substr(plus + 1))};
 }
 
-// What `run` and `bounds` share.
+// Reads the options that `run` and `bounds` share.
 RunArguments read_shared(const std::string& command, const Values& values) {
   const std::string& trace =
       values.first(fmt::format("{0}: no trace given; `uvmsim {0} --help` shows examples", command));
@@ -281,7 +281,7 @@ RunArguments read_run_options(const Values& values) {
   run.uncertainty = values.given("uncertainty");
   run.shared.until_settled = values.given("until-settled");
   sweep::check_iterations(run.shared, "--iterations");
-  if (run.shared.iterations == 0) run.shared.until_settled = false;  // the default does that
+  if (run.shared.iterations == 0) run.shared.until_settled = false;  // this is the default
   run.csv = values.text("csv");
   run.timeline = values.text("timeline");
   run.profile = values.text("profile");

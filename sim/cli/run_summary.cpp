@@ -23,15 +23,15 @@ using report::format_ms;
 using report::format_thousandths;
 using report::RunRecord;
 
-// What slowdowns divide by (sweep::baseline_of).
+// Names the run that slowdowns divide by (sweep::baseline_of).
 std::string slowdown_name(const RunRecord& record) {
   constexpr const char* kSlowdown = "slowdown against the driver's policies with room for all";
   if (!record.unlimited || !record.unlimited->hypothetical) return kSlowdown;
   return fmt::format("{} (hypothetical: {})", kSlowdown, format_bytes(record.unlimited->capacity_bytes));
 }
 
-// Bytes moved one way, by cause: the lines below a sum add up to it. Those that most programs have none of show only
-// where there are some.
+// Bytes moved one way, by cause: the lines below a sum add up to it. Lines without `always` are shown unless they are
+// 0.
 struct TransferCause {
   const char* name;
   std::uint64_t Counters::*bytes;
@@ -67,7 +67,7 @@ const std::vector<Transfers> kTransfers = {{"HtoD (GiB)",
                                              {"  by calls of the program", &Counters::dtod_user_bytes},
                                              {"  evicted", &Counters::dtod_evict_bytes}}}};
 
-// What a row shows of a run: the iterations to quote where the trace marks some. Found once: there may be a million.
+// The numbers that a row shows: of the quoted iterations, if any. They are found once, as there may be a million.
 struct Quoted {
   std::optional<report::SettledIterations> settled;
   std::uint64_t time_ns = 0;
@@ -89,7 +89,7 @@ std::string capacity_note(const RunRecord& record) {
   return record.options.limited ? "" : " (the GPU's own memory)";
 }
 
-// The factor asked for, and the one that ran where whole chunks make it differ by 1 % or more.
+// Returns the factor asked for, and the one that ran if whole chunks make it differ by 1 % or more.
 std::string osf_text(const RunRecord& record) {
   const std::uint64_t asked = record.options.osf_thousandths, ran = report::effective_osf_thousandths(record);
   if (record.options.capacity_bytes != 0 || !record.options.limited) return format_factor(ran);
@@ -98,7 +98,7 @@ std::string osf_text(const RunRecord& record) {
   return difference * 100 < asked ? text : fmt::format("{} (ran {})", text, format_factor(ran));
 }
 
-// Iterations until the run settles, the most of several seeds.
+// Returns the iterations until the run settles, the most of several seeds.
 std::string learning_text(std::span<const Quoted> seeds) {
   std::uint64_t most = 0;
   for (const Quoted& one : seeds) {
@@ -113,13 +113,13 @@ std::string iterations_text(const report::SettledIterations& settled) {
                             : fmt::format("iterations {}-{}, mean", settled.first_index, settled.last_index);
 }
 
-// What the numbers of a table are about.
+// Says what the numbers of a table are about.
 std::string quoted_text(const Quoted& first) {
   return first.settled ? "means over settled iterations; learning: iterations before the first of them"
                        : "numbers of the whole run";
 }
 
-// How long a run could have been at most.
+// Says how long a run could have been at most.
 std::string length_text(const RunRecord& record) {
   const RunOptions& options = record.options;
   if (!record.not_repeated.empty()) return "as recorded, since " + record.not_repeated;
@@ -127,7 +127,7 @@ std::string length_text(const RunRecord& record) {
   return fmt::format("{}{}", options.until_settled ? "at most " : "", options.iterations);
 }
 
-// Of a run that has not settled: which iterations its numbers are means of, and how far apart these are.
+// Says of a run that has not settled which iterations its numbers are means of, and how far apart these are.
 std::string unsettled_text(const RunRecord& record, const Quoted& quoted, std::string text = "") {
   const report::SettledIterations& window = *quoted.settled;
   text += report::settled_text(window, record.result.iterations.size());
@@ -136,7 +136,7 @@ std::string unsettled_text(const RunRecord& record, const Quoted& quoted, std::s
   return wrapped_line(text, 2) + "\n";
 }
 
-// What a range was made of.
+// Says how a range was found.
 std::string uncertainty_note(const RunRecord& record) {
   if (!record.uncertainty) return "";
   return wrapped_line(fmt::format("ranges: {}; driver costs of this system: {}", record.uncertainty->varied,
@@ -154,7 +154,7 @@ std::string heading(const RunRecord& record) {
   return text + time_scale_text(record);
 }
 
-// What of the footprint was used: of an arena that was taken ahead, and by touches.
+// Says which part of the footprint was used: of an arena that was taken ahead, and by touches.
 std::string part_text(const RunRecord& record) {
   const std::uint64_t reached = record.result.arena_reached_bytes;
   std::string text = reached == 0 ? "" : fmt::format(" (tensors reached {} of the arena)", format_bytes(reached));
@@ -164,7 +164,7 @@ std::string part_text(const RunRecord& record) {
   return text;
 }
 
-// The other reading of each factor.
+// Gives the other reading of each factor: device memory counts as part of the capacity, or as beside it.
 std::string device_memory_note(std::span<const RunRecord> records) {
   const RunRecord& first = records.front();
   if (first.result.unmanaged_bytes == 0) return "";
@@ -181,7 +181,7 @@ std::string device_memory_note(std::span<const RunRecord> records) {
                      fmt::join(factors, ", "));
 }
 
-// Its slowdown means nothing.
+// Warns of a run whose slowdown means nothing.
 std::string nothing_touched_note(const RunRecord& record) {
   if (!record.result.touches_nothing()) return "";
   return "No kernel of this trace touches managed memory: what they touch was not recorded (coverage none), so that "

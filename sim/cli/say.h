@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on standard error: what a command tells people beside its output. Names of files and what strangers wrote
-// are plain text there (common/plain_text.h).
+// Prints one line on standard error, for people, beside the command's output. File names and foreign text are made
+// plain text (common/plain_text.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ void say(fmt::format_string<Values...> line, Values&&... values) {
   fmt::print(stderr, "{}\n", plain_line(fmt::format(line, std::forward<Values>(values)...)));
 }
 
-// "uvmsim: warning: ..."
+// Prints "uvmsim: warning: ..."
 template <class... Values>
 void warn(fmt::format_string<Values...> line, Values&&... values) {
   say("uvmsim: warning: {}", fmt::format(line, std::forward<Values>(values)...));

@@ -26,7 +26,7 @@ namespace {
 using scenario::ProgramOutcome;
 using scenario::Scenario;
 
-// Every program is replayed again to compare with, so traces up to this size stay in memory.
+// Traces up to this size stay in memory, as every program is replayed again alone to compare with.
 constexpr std::uint64_t kLargestScenarioTrace = std::uint64_t{256} << 20;
 
 constexpr const char* kScenarioUsage = R"(uvmsim scenario FILE.json [options]
@@ -53,14 +53,14 @@ or of the whole run of a program that marks none. A program that is repeated is 
 is compared with as many iterations alone as it had done.
 )";
 
-// "p.sqlite" -> "p.0.sqlite": of the program at that place.
+// Returns the profile's path for one program: "p.sqlite" -> "p.0.sqlite".
 std::string profile_path(const std::string& path, std::size_t program) {
   const std::filesystem::path whole(path);
   const std::string name = fmt::format("{}.{}{}", whole.stem().string(), program, whole.extension().string());
   return (whole.parent_path() / name).string();
 }
 
-// What the programs tell together: to a timeline of all, and to a profile of each.
+// The outputs for events: a timeline of all programs, and a profile of each.
 class ScenarioOutputs {
  public:
   ScenarioOutputs(const Scenario& scenario, const std::optional<std::string>& timeline,
@@ -78,7 +78,7 @@ class ScenarioOutputs {
     }
   }
 
-  // Null where nothing is wanted.
+  // Returns null if no output needs events.
   EventSink* events(std::size_t program) const {
     return timeline_ || !profiles_.empty() ? events_[program].get() : nullptr;
   }
@@ -97,7 +97,7 @@ class ScenarioOutputs {
   std::vector<std::unique_ptr<report::EventFan>> events_;
 };
 
-// Who evicts whom, where programs share a GPU, and how fair that is.
+// Says which program evicts whose memory on shared GPUs, and how fair that is.
 std::string sharing_of(const Scenario& scenario, const std::vector<ProgramOutcome>& outcomes) {
   std::string text;
   if (const auto fair = scenario::fairness(outcomes); fair && outcomes.size() > 1) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder for files that nobody asked for, gone at the end.
+// A temporary folder, removed at the end.
 #pragma once
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ namespace uvmsim::cli {
 
 class ScratchFolder {
  public:
-  // `purpose` is a part of its name: "why".
+  // `purpose` becomes a part of its name: "why".
   explicit ScratchFolder(const std::string& purpose) {
     std::string pattern = (std::filesystem::temp_directory_path() / ("uvmsim-" + purpose + "-XXXXXX")).string();
     if (mkdtemp(pattern.data()) == nullptr) throw_input_error("cannot make a folder {}", pattern);

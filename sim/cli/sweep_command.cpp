@@ -70,13 +70,12 @@ Exit code: 0 when every point (of the shard) is finished, 1 when some failed or 
 
 constexpr Option kFolder{"output,o", "DIR", "the sweep's folder"};
 
-// The command line of a verb: the text of --help lists the options of them all.
+// Returns the command line of a verb: the text of --help lists the options of all verbs.
 CommandLine sweep_line(std::vector<Option> options, int (*run)(const Values& values)) {
   options.insert(options.begin(), kHelp);
   return {.usage = kSweepUsage, .options = options, .most_arguments = 1, .run = run, .lists_options = false};
 }
 
-// The first argument of a verb.
 const std::string& argument_of(const Values& values, const char* verb, const char* what) {
   return values.first(fmt::format("sweep {}: no {} given; `uvmsim sweep --help` shows examples", verb, what));
 }
@@ -107,7 +106,7 @@ std::string number_of_points(const sweep::Plan& plan) {
 
 struct WrittenPlan {
   sweep::Plan plan;
-  sweep::PlanLock lock;  // no process replaces it meanwhile
+  sweep::PlanLock lock;  // keeps other processes from replacing the plan
 };
 
 WrittenPlan make_and_write_plan(const std::string& spec, const std::string& folder) {
@@ -168,7 +167,7 @@ std::string time_text(const sweep::CostGuess& left, std::uint64_t processes) {
   return fmt::format("{} to {}", duration_text(left.least_ms() / processes), duration_text(left.most_ms() / processes));
 }
 
-// What is missing, by trace, and a first guess of its time. Without a folder everything is missing.
+// Prints the missing points by trace, with a first guess of their time. Without a folder all points are missing.
 void print_time(const sweep::Plan& plan, const std::vector<bool>& finished, std::size_t jobs) {
   struct OfTrace {
     std::uint64_t points = 0;
@@ -206,7 +205,7 @@ void print_time(const sweep::Plan& plan, const std::vector<bool>& finished, std:
           : fmt::format(", without {} points of scenarios or of traces too small to tell", left.unknown()));
 }
 
-// Of a folder that is there, what is finished in it is said.
+// Prints the points that would run; if the folder exists, with their state in it.
 int dry_run(const std::string& spec, const std::optional<std::string>& folder, std::size_t jobs) {
   const sweep::Plan plan = sweep::make_plan(spec);
   const sweep::PointFiles files(folder.value_or(""));

@@ -42,7 +42,7 @@ Options:
 What tasks print is in DIR/slurm/.
 )";
 
-// The compiler's or installer's place of the command that runs now.
+// Returns the path of the running command.
 std::string own_path() {
   std::error_code error;
   const fs::path path = fs::read_symlink("/proc/self/exe", error);

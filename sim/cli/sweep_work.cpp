@@ -21,7 +21,7 @@ std::string time_left(const sweep::SweepProgress& progress) {
   return fmt::format(", about {}:{:02} left", left / 60, left % 60);
 }
 
-// What it waits for.
+// Names the point that has run longest of those that still run.
 std::string longest(const sweep::SweepProgress& progress) {
   if (progress.running.empty()) return "";
   const auto& one = progress.running.front();

@@ -34,7 +34,7 @@ Examples:
 )";
 
 struct Listed {
-  std::string name, path, description, problem;  // one of the last two
+  std::string name, path, description, problem;  // one of the last two is empty
   config::Calibration calibration;
 };
 

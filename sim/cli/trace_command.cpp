@@ -105,11 +105,11 @@ Traces are .uvmt files (compressed) or JSON lines; every verb reads both, told a
 input or output. `uvmsim trace VERB --help` explains a verb.
 )";
 
-// What the trace holds and what it takes under every layout, in one pass.
+// Summarizes the trace and measures its footprint under every layout, in one pass.
 trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
   constexpr std::uint64_t kLargestFootprint = std::uint64_t{512}
                                               << 30;  // so that a broken trace does not take all memory
-  constexpr std::string_view kTouched = "recorded";   // of which the touched footprint is measured
+  constexpr std::string_view kTouched = "recorded";   // the layout of the touched footprint
   struct Measured {
     std::unique_ptr<layout::FootprintMeter> meter;
     trace::LayoutFootprint footprint;
@@ -120,7 +120,7 @@ trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
     try {
       all.back().meter = std::make_unique<layout::FootprintMeter>(name, kLargestFootprint);
       if (name == kTouched) all.back().meter->follow_touches(reader.header().quantum_bytes);
-    } catch (const InputError& error) {  // of a GPU's memory, and there is none here
+    } catch (const InputError& error) {  // the layout needs a GPU's memory
       all.back().footprint.problem = error.what();
     }
   }
@@ -150,7 +150,7 @@ trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
   return statistics;
 }
 
-// Which iteration a replay repeats, of a trace that can be read again.
+// Says which iteration a replay repeats, for a trace that can be read twice.
 std::string repeated_text(const std::string& path, const trace::ReaderOptions& options) {
   trace::TraceReader reader(path, options);
   const trace::Repeatable found = trace::find_repeatable([&](trace::Record& record) { return reader.next(record); });
@@ -257,7 +257,7 @@ std::string patterns_text() {
 
 constexpr Option kNoHostData{"no-host-data", "", "leave the objects untouched by the host before the kernels"};
 
-// An option of `generate` with what it sets, so that declaring, reading and checking cannot fall apart.
+// An option of `generate` with its setter, so that declaring, reading and checking agree.
 struct ProgramOption : Option {
   std::function<void(trace::GeneratorOptions& program, const std::string& option, const std::string& value)> set;
 };
@@ -310,7 +310,7 @@ std::vector<ProgramOption> generator_options() {
   };
 }
 
-// Options of the other kind of program are refused, not left unread.
+// Refuses options of the other kind of program instead of ignoring them.
 void refuse_options(const Values& values, const std::vector<Option>& options, const std::string& pattern) {
   for (const Option& option : options) {
     if (values.given(option.name)) throw_input_error("{} is no option of {}", option.dashed(), pattern);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim trace export`: traces for other simulators.
+// `uvmsim trace export`: writes traces for other simulators.
 #include <cstdint>
 #include <cstdio>
 
@@ -29,7 +29,7 @@ Examples:
 
 )";
 
-// 12 bytes of memory each until they are written.
+// Each takes 12 bytes of memory until it is written.
 constexpr std::size_t kMostRequests = std::size_t{1} << 31;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 

@@ -32,7 +32,7 @@ struct FieldRow {
   std::string record, key, value, presence, meaning;
 };
 
-// Lists the fields of one record type, of which it sees a record with the defaults.
+// Lists the fields of one record type; it visits a record with default values.
 class FieldLister {
  public:
   static constexpr bool kConstant = true;
@@ -106,7 +106,7 @@ std::vector<FieldRow> all_fields() {
   return rows;
 }
 
-// Those of one record type.
+// Returns the fields of one record type.
 std::vector<FieldRow> fields_of(const std::string& record) {
   std::vector<FieldRow> rows = all_fields();
   std::vector<std::string_view> names = {"header"};

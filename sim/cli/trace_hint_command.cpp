@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim trace hint`: the program with calls that a hint file puts into it.
+// `uvmsim trace hint`: writes the program with the calls that a hint file puts into it.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -45,7 +45,7 @@ std::string text_of_file(const std::string& path) {
   return text;
 }
 
-// Above those of all objects and tensors of the trace.
+// Returns a number above those of all objects and tensors of the trace.
 trace::ObjectId unused_number(const std::string& given, const trace::ReaderOptions& how) {
   trace::TraceReader reader(given, how);
   trace::ObjectId most = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim trace import`: recordings of other tools become traces.
+// `uvmsim trace import`: turns recordings of other tools into traces.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ Examples:
 
 )";
 
-// Copies everything that an importer has into the output, checked.
+// Copies all records of an importer into the output, checked.
 template <class Importer>
 void convert(Importer& importer, const std::string& name, const Values& values) {
   trace::TraceWriter writer(given_output(values, "import"), importer.header(), writer_options(values));
@@ -84,7 +84,7 @@ void import_raw(const std::string& path, const Values& values) {
       summary.objects, summary.pages_outside);
 }
 
-// What the trace has of the recording, and what it lacks.
+// Prints how much of the recording the trace has, and what it lacks.
 void print_nsys_summary(const std::string& path, const trace::NsysImportSummary& summary) {
   const auto bytes = [](const trace::AccountedBytes& of) {
     return fmt::format("{} of {}", report::format_bytes(of.accounted), report::format_bytes(of.recorded));
@@ -255,7 +255,7 @@ void import_accelsim(const std::string& path, const Values& values) {
 struct Kind {
   std::string_view name;
   void (*import)(const std::string& path, const Values& values);
-  std::vector<std::string_view> options;  // beside those of every kind
+  std::vector<std::string_view> options;  // beside the options of all kinds
 };
 
 const std::vector<std::string_view> kRequestOptions = {"page-size", "id-bytes", "ignore-sizes", "columns",

@@ -13,7 +13,7 @@
 namespace uvmsim::cli {
 namespace {
 
-// The settings' names as options have them.
+// Returns the settings' names in the form of options.
 const std::vector<std::string>& dashed_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
@@ -60,7 +60,7 @@ bool is_model_config(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
-  return line.find("\"header\"") == std::string::npos;  // as a trace's first line has it
+  return line.find("\"header\"") == std::string::npos;  // a trace's first line has it
 }
 
 std::string trace_of_config(const std::string& path, const ScratchFolder& folder) {

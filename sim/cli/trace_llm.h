@@ -10,13 +10,13 @@
 
 namespace uvmsim::cli {
 
-// What only `llm` takes; the other options of `trace generate` are of the other patterns.
+// Returns the options that only `llm` takes; the other options of `trace generate` belong to the other patterns.
 std::vector<Option> llm_options();
 int generate_llm(const Values& values);
 
-// A file that is no trace by its name, but a model's configuration.
+// Returns whether a .json file is a model's configuration and not a trace.
 bool is_model_config(const std::string& path);
-// The program that the file describes, as a trace in the folder, named as the file is. Returns its path.
+// Writes the program that the file describes as a trace in the folder, under the file's name. Returns its path.
 std::string trace_of_config(const std::string& path, const ScratchFolder& folder);
 
 }  // namespace uvmsim::cli

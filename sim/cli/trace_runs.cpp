@@ -12,7 +12,7 @@
 namespace uvmsim::cli {
 namespace {
 
-// Several runs replay the trace from memory up to this size.
+// Several runs replay a trace up to this size from memory.
 constexpr std::uint64_t kLargestKeptTrace = std::uint64_t{64} << 20;
 
 std::vector<PolicyPair> all_pairs(const policy::Registry& registry) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `uvmsim run` and `uvmsim bounds` share: points of one trace, computed at the same time, with progress.
+// Points of one trace, computed at the same time, with progress: common to `uvmsim run` and `uvmsim bounds`.
 #pragma once
 
 #include <string>
@@ -19,21 +19,21 @@ class TraceRuns {
   // Opens the trace. `run` must outlive it.
   explicit TraceRuns(const RunArguments& run);
 
-  // Finds what is wrong with names before the trace is read, and with the factors before the first of several runs.
+  // Checks names before the trace is read, and factors before the first of several runs.
   void measure();
 
   sweep::Resolver& resolver() { return resolver_; }
   sweep::ResolvedPoint resolve(const sweep::Point& point) { return resolver_.resolve(point); }
   sweep::Point fitting_baseline(const sweep::Point& point) { return sweep::fitting_baseline(point, resolver_); }
   void fix_length(sweep::Point& point) { sweep::fix_length(point, trace_); }
-  // sweep::run_points or sweep::bound_points, as the step of that name.
+  // sweep::run_points or sweep::bound_points.
   using Computation = std::vector<report::RunRecord>(const std::vector<sweep::PointToRun>&, sweep::TraceInput&,
                                                      std::size_t, const sweep::ReadProgress&);
   std::vector<report::RunRecord> compute(Computation& how, const std::string& step,
                                          const std::vector<sweep::PointToRun>& points);
 
-  // The policies that run beside those of a point, to know the fastest (--best-of): one point per pair, each the given
-  // one but for its policies. `all` means those of plug-ins, too, with default parameters.
+  // Returns the points that run beside a given one to find the fastest policies (--best-of): copies of it, one per pair
+  // of policies. `all` includes policies of plug-ins, with default parameters.
   std::vector<sweep::Point> rivals_of(const sweep::Point& point) const;
 
  private:
@@ -43,7 +43,7 @@ class TraceRuns {
   Progress progress_;
 };
 
-// The best known is now this run, if it is faster than what was.
+// Replaces the best known run by this one if it is faster.
 void note_known(report::RunBounds& bounds, const report::RunRecord& run);
 
 }  // namespace uvmsim::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs of `uvmsim trace` share, and those with files of their own.
+// Code that the verbs of `uvmsim trace` share, and the verbs with files of their own.
 #pragma once
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ inline void warn_truncated(const trace::TraceReader& reader) {
   if (reader.truncated()) warn("{}; the rest is missing", reader.truncation());
 }
 
-// Copies all records of a program that is made of what the reader reads, checked when there is a validator.
+// Copies all records of a program that reads from `reader`; checks them if there is a validator.
 template <class Program>
 void copy_records(Program& program, const trace::TraceReader& reader, trace::TraceWriter& writer,
                   trace::Validator* validator) {

@@ -56,7 +56,7 @@ of their own in their file.
 Exit code: 0 all within the tolerances, 1 something outside, 2 an error in the input.
 )";
 
-// The file as it is, empty when there is none.
+// Returns the file's text; empty if there is no file.
 std::string existing_text(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) throw_input_error("cannot write {}: it is a folder", path);
@@ -65,7 +65,7 @@ std::string existing_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// "ordered_time=25": one tolerance in percent, at most one digit after the point.
+// Sets one tolerance in percent, with at most one digit after the point: "ordered_time=25".
 void set_tolerance(validate::Tolerances& tolerances, const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos) throw_input_error("--tolerance: '{}' is not NAME=PERCENT", assignment);
@@ -101,7 +101,7 @@ int run_experiments(const Values& values) {
   const std::optional<std::string> json = values.text("json"), markdown = values.text("markdown");
   if (json == "-" && markdown == "-") throw_input_error("--json and --markdown cannot both go to standard output");
 
-  if (markdown && markdown != "-") validate::with_table(existing_text(*markdown), "");  // both marks or none
+  if (markdown && markdown != "-") validate::with_table(existing_text(*markdown), "");  // throws if one mark is missing
   ResultOutput json_output(json), markdown_output(markdown);
 
   std::vector<validate::ExperimentFile> experiments;
@@ -118,7 +118,7 @@ int run_experiments(const Values& values) {
   if (json != "-" && markdown != "-") fmt::print("{}", validate::validation_text(validation));
   if (json) json_output.write(validate::validation_json(validation));
   if (markdown) {
-    // Into the file as it is by now: another command may have written its tables meanwhile.
+    // The file is read again: another command may have written its tables meanwhile.
     std::optional<FileLock> lock;
     if (markdown != "-") lock.emplace(*markdown);
     const std::string present = markdown == "-" ? "" : existing_text(*markdown);

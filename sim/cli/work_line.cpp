@@ -25,7 +25,7 @@ std::atomic<Clock::rep> last_shown{0};
 
 }  // namespace
 
-// Where no thread can be had, there is no line.
+// Starts the watcher. If no thread can be started, there is no line.
 WorkLine::WorkLine(std::string command) : command_(std::move(command)) {
   note_shown();
   // Signals are for the thread that works (interrupt.h).

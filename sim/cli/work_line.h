@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command that has been silent for two seconds says that it goes on, whatever it is doing: its own progress lines
-// (progress.h) come between records or points, and one of these may take long.
+// A line on standard error that says that a command goes on when it has been silent for two seconds, whatever it does:
+// its own progress lines (progress.h) come between records or points, and one of these may take long.
 //
-// On a terminal as elsewhere it is a line, at growing distances. Display only: nothing of it reaches a result.
+// It is a whole line on terminals too, at growing distances. No result depends on this display.
 #pragma once
 
 #include <condition_variable>
@@ -14,13 +14,13 @@ namespace uvmsim::cli {
 
 class WorkLine {
  public:
-  // `command`: as people typed it, such as "uvmsim run".
+  // `command`: as the user typed it, such as "uvmsim run".
   explicit WorkLine(std::string command);
   ~WorkLine();
   WorkLine(const WorkLine&) = delete;
   WorkLine& operator=(const WorkLine&) = delete;
 
-  // Something else was shown.
+  // Restarts the silence: another line was shown.
   static void note_shown();
 
  private:

@@ -40,7 +40,7 @@ void AccessCounters::ask_policy(unsigned gpu, BlockIndex b, const PageMask& page
   gpus_[gpu].fetches.push_back({b, coming});
 }
 
-// In batches as below. Pages may have come or gone since the policy was asked.
+// Services the fetches in batches, as service() does notifications. Pages may have moved since the policy was asked.
 void AccessCounters::service_fetches(Work& work, unsigned gpu) {
   std::vector<Fetch>& fetches = gpus_[gpu].fetches;
   std::stable_sort(fetches.begin(), fetches.end(), [](const Fetch& a, const Fetch& b) { return a.block < b.block; });
@@ -57,8 +57,8 @@ void AccessCounters::service_fetches(Work& work, unsigned gpu) {
   fetches.clear();
 }
 
-// The accessed 64 KB units where the host's copy is one physical 2 MB page, else only the page named first; of those,
-// what the host holds and the GPU does not.
+// Returns the pages to migrate: the accessed 64 KB units if the host backs the block by one physical 2 MB page, else
+// only the page that the notification names. Pages that the host does not hold, or that the GPU holds, are left out.
 PageMask AccessCounters::accessed_pages(unsigned gpu, BlockIndex b, const Region& region) const {
   const AddressSpace& space = context_.space;
   PageMask pages;

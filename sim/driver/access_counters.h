@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access counters: GPUs count their accesses to memory that lies elsewhere, and the driver brings hot regions over.
+// Access counters: GPUs count their accesses to remote memory, and the driver migrates hot regions to them.
 //
-// Follows NVIDIA UVM uvm_gpu_access_counters.c: one counter per 2 MB region (VA block), a notification when it reaches
-// the threshold, with one bit per 64 KB that was accessed; batches of notifications are serviced like faults of access
-// type "prefetch" that ignore accessed-by. Off unless driver.access_counter_migration is set: the driver's default on
-// all systems without address translation services, x86 among them.
+// Follows NVIDIA UVM uvm_gpu_access_counters.c. Each 2 MB region (VA block) has a counter; one that reaches the
+// threshold sends a notification with one bit per 64 KB that was accessed. Batches of notifications are serviced like
+// faults of access type "prefetch" that ignore accessed-by. Off unless driver.access_counter_migration is set: the
+// driver's default on all systems without address translation services, x86 among them.
 //
-// With a policy in the slot `migrate` the counters are its own: it says what comes, and the driver's are off.
+// With a policy in the slot `migrate` the driver's counters are off, and the policy chooses the pages that migrate.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,26 @@ class AccessCounters {
     return context_.system.driver.access_counter_migration || context_.gpus[gpu].migrator != nullptr;
   }
 
-  // The GPU accessed `pages` of the block, mapped and resident elsewhere, `accesses` times in all. Queues a
-  // notification when the region's counter reaches the threshold; the counter then stands still until it was serviced.
+  // Counts `accesses` accesses of the GPU to `pages` of the block, which it maps remotely. Queues a notification when
+  // the region's counter reaches the threshold; the counter then stands still until the notification is serviced.
   void on_remote_access(unsigned gpu, BlockIndex block, const PageMask& pages, std::uint64_t accesses);
   bool pending(unsigned gpu) const { return !gpus_[gpu].queue.empty() || !gpus_[gpu].fetches.empty(); }
 
   // Services all queued notifications of the GPU. Returns when the last copy is done; `now` if there is nothing to do.
   Nanoseconds service(unsigned gpu, Nanoseconds now);
 
-  // The block was freed: its counters and notifications are void.
+  // Clears the counters and notifications of a block that was freed.
   void forget(BlockIndex block);
 
   void add_state(StateDigest& digest) const;
 
  private:
   struct Region {
-    std::uint32_t accesses = 0;  // up to the threshold
+    std::uint32_t accesses = 0;  // saturates at the threshold
     std::uint32_t units = 0;     // bit per 64 KB accessed since the counter was cleared
     std::uint16_t first_page = 0;
   };
-  // What a policy asked to fetch.
+  // Pages that the migrate policy asked to fetch.
   struct Fetch {
     BlockIndex block;
     PageMask pages;

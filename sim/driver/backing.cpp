@@ -21,7 +21,7 @@ Nanoseconds Backing::ready(BlockIndex b, unsigned gpu, const PageMask& pages) co
   return ready;
 }
 
-// The whole chunk behind a block that the GPU's evictor knows: not one that is lent.
+// Returns the whole root chunk behind a block if the GPU's evictor knows it: lent chunks do not count.
 ChunkId Backing::own_chunk(BlockIndex b, unsigned gpu) const {
   const GpuMemory& memory = context_.gpus[gpu].memory;
   const ChunkId c = memory.whole(b);
@@ -34,7 +34,7 @@ void Backing::used(BlockIndex b, unsigned gpu) {
   if (mine.resident.empty()) return;
   if (state.plan != nullptr) state.plan->on_migrated(b);
   if (const ChunkId c = own_chunk(b, gpu); c.valid()) state.evictor->on_migrated(c);
-  // Short blocks keep the order of allocation (driver: mark-used is skipped below 2 MB); small chunks were all pinned.
+  // Short blocks keep their order of allocation (driver: no mark-used below 2 MB). settle() reports small chunks.
 }
 
 void Backing::emptied(BlockIndex b, unsigned gpu, const PageMask& gone) {

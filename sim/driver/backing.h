@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU memory behind blocks, and what its evictor hears of it after it was taken. Memory that is lent to other GPUs
-// (MoveHooks) no evictor knows.
+// GPU memory behind blocks, and what the GPU's evictor is told about it after the allocation. Evictors do not know of
+// memory that a GPU lends to other GPUs (MoveHooks).
 #pragma once
 
 #include "sim/driver/context.h"
@@ -13,18 +13,18 @@ class Backing {
  public:
   explicit Backing(DriverContext& context) : context_(context) {}
 
-  // What an evictor knows the block's memory by; `unit` matters with small chunks only.
+  // Returns the id by which an evictor knows the block's memory; `unit` (64 KB) matters only with small chunks.
   policy::ContentIndex content(BlockIndex block, unsigned unit, unsigned gpu) const;
-  // When the copies are done that emptied the memory behind the pages.
+  // Returns when the copies that emptied the memory behind the pages are done.
   Nanoseconds ready(BlockIndex block, unsigned gpu, const PageMask& pages) const;
 
-  // An operation brought pages of the block to the GPU.
+  // Tells the plan and the evictor that an operation migrated pages of the block to the GPU.
   void used(BlockIndex block, unsigned gpu);
-  // `gone` left: memory that holds nothing stays with the block (driver: it goes to the UNUSED list).
+  // Tells the evictor that the pages `gone` left. The block keeps the empty memory (driver: UNUSED list).
   void emptied(BlockIndex block, unsigned gpu, const PageMask& gone);
-  // Pages of the block were marked as discarded, `here` of them resident.
+  // Tells the evictor that pages of the block were discarded, `here` of them resident on the GPU.
   void discarded(BlockIndex block, unsigned gpu, const PageMask& here);
-  // The block was freed: its memory is free.
+  // Frees the memory of a block that was freed.
   void release(BlockIndex block, unsigned gpu);
 
  private:

@@ -52,7 +52,7 @@ void ChunkPrefetch::step(unsigned gpu, Nanoseconds now) {
     if (copy.done > now) return false;
     const VaBlock& block = context_.space.block(copy.block);
     const PageMask here = copy.pages & context_.space.pages(copy.block, gpu_processor(gpu)).resident;
-    Work paid(now);  // when it began
+    Work paid(now);  // already charged when the copy began
     if (!here.empty() && block.live && !block.hints.any() && block.read_duplicated.empty()) {
       map_local(context_, paid, copy.block, gpu, here, here);
     }
@@ -78,7 +78,7 @@ Nanoseconds ChunkPrefetch::next_step(unsigned gpu) const {
   Nanoseconds next(INT64_MAX);
   for (const Copy& copy : helper.copies) next = std::min(next, copy.done);
   for (const Thread* thread : {&helper.from_peers, &helper.from_host}) {
-    // One that is free already waits for a copy.
+    // A thread that is free but has not started waits for a busy path: the end of a copy, as above, wakes it.
     if (!thread->waiting.empty() && thread->free_at > helper.now) next = std::min(next, thread->free_at);
   }
   return next;
@@ -124,7 +124,7 @@ ChunkPrefetch::Outcome ChunkPrefetch::begin_from_host(Work& work, unsigned gpu, 
   return bring(work, gpu, b, kHost, context_.counters.chunk_prefetches_from_host, &way);
 }
 
-// To the GPU itself.
+// Begins the copy of a block to the GPU itself.
 ChunkPrefetch::Outcome ChunkPrefetch::bring(Work& work, unsigned gpu, BlockIndex b, ProcessorId from,
                                             std::uint64_t& counter, const policy::Route* way) {
   Helper& helper = helpers_[gpu];

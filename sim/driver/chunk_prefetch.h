@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks beyond a fault batch come ahead of need, until the next batch: HUVM's prefetch (Choi et al., USENIX ATC '22).
+// Prefetch of blocks beyond a fault batch, until the next batch: HUVM's prefetch (Choi et al., USENIX ATC '22).
 //
-// After a batch the helper looks at so many blocks, a stride apart: above the batch's last address if the batch lies
-// above the one before, else below its first. Those in spare memory come over NVLink by a thread of their own. Those on
-// the host come over the GPU's own link, or over those of peers into their spare memory, as the route policy says. A
-// new batch drops what has not begun. Reference: the released driver, as told in its source.
+// After a batch a helper thread visits `prefetch_chunks` blocks, `prefetch_stride` apart: above the batch's last
+// address if the batch lies above the one before, else below its first. Blocks in spare memory of a peer (harvest.h)
+// come over NVLink by a thread of their own. Blocks on the host come over the GPU's own link, or over links of peers
+// into their spare memory, as the route policy says. A new batch drops what has not begun. Reference: HUVM's source.
 //
-// At most two copies are on their way over one path: links do not idle, and a batch waits for two blocks at most. Pages
-// are resident when their copy begins, for the books, and mapped when it is done; a fault on them waits for it.
+// At most two copies are under way on one path: links do not idle, and a batch waits for two blocks at most. Pages are
+// booked as resident when their copy begins, and mapped when it is done; a fault on them waits for it.
 #pragma once
 
 #include <array>
@@ -20,39 +20,39 @@ namespace uvmsim::driver {
 
 class ChunkPrefetch {
  public:
-  // All must outlive it.
+  // Keeps references to all arguments.
   ChunkPrefetch(DriverContext& context, Residency& residency, Thrashing& thrashing, HarvestMoves& moves);
 
-  // The GPU's next batch is being fetched.
+  // Drops all prefetches that have not begun, as the GPU's next batch is being fetched.
   void stop(unsigned gpu);
-  // A batch with faults from the first to the last page was served; the helper is free from `start` on.
+  // Queues prefetches after a batch with faults from the first to the last page; the helper is free from `start` on.
   void plan(unsigned gpu, PageIndex first, PageIndex last, Nanoseconds start);
 
-  // Begins what can begin now, maps what has come. Kernels have computed up to `now`.
+  // Maps the blocks that have arrived and begins the copies that can begin. Kernels have computed up to `now`.
   void step(unsigned gpu, Nanoseconds now);
-  // When to call it next; the end of time: there is nothing to do.
+  // Returns the time of the next call of step(); INT64_MAX if there is nothing to do.
   Nanoseconds next_step(unsigned gpu) const;
 
-  // When the block, on its way to the GPU, is there; 0 if it is not on its way.
+  // Returns when a block that is on its way to the GPU arrives; 0 if it is not on its way.
   Nanoseconds arrival(unsigned gpu, BlockIndex block) const;
 
  private:
   static constexpr unsigned kMostCopies = 2;  // over one path
   struct Thread {
-    std::vector<BlockIndex> waiting;  // the next one last
+    std::vector<BlockIndex> waiting;  // the next one is at the back
     Nanoseconds free_at{};
   };
   struct Copy {
     Nanoseconds done{};
     BlockIndex block;
-    PageMask pages;      // to be mapped; none of a copy into spare memory
-    ProcessorId from{};  // its path
+    PageMask pages;  // to be mapped; empty for a copy into spare memory
+    ProcessorId from{};
     ProcessorId to{};
   };
   struct Helper {
     Thread from_peers, from_host;
     std::vector<Copy> copies;  // on their way
-    PageIndex last{};          // fault of the batch before
+    PageIndex last{};          // last fault of the batch before
     bool began = false;
     Nanoseconds now{};
   };

@@ -14,10 +14,10 @@ const char* kind_of_chunk(const GpuMemory& memory) { return memory.small_chunks(
 
 }  // namespace
 
-// One question to the evictor of a GPU: which chunk is to go. What it may ask in return.
+// One question to the evictor of a GPU for a victim, with the queries that the evictor may make in return.
 class ChunkSupply::Question final : public policy::EvictionQueries {
  public:
-  // `early`: nothing waits for the victim, and it must not be of the block that was just served.
+  // `early`: no allocation waits for the victim, which must not belong to the block that was just served.
   Question(const DriverContext& context, const Demand& demand, Nanoseconds now, policy::ContentIndex incoming,
            const std::vector<ChunkId>& leaving, bool early = false)
       : context_(context),
@@ -74,7 +74,7 @@ class ChunkSupply::Question final : public policy::EvictionQueries {
     return state_.memory.free_evictor_chunks() + static_cast<std::uint32_t>(leaving_);
   }
 
-  // No victim is an answer only where there is none: what would go instead is another policy's choice.
+  // Throws if a chunk can be evicted after all: the core does not choose a victim in a policy's place.
   void refuse_no_victim() const {
     const GpuMemory& memory = state_.memory;
     for (std::uint32_t c = 0; c < memory.evictor_chunks(); ++c) {
@@ -97,7 +97,7 @@ class ChunkSupply::Question final : public policy::EvictionQueries {
   const Demand& demand_;
   const Nanoseconds now_;
   const policy::ContentIndex incoming_;
-  const std::size_t leaving_;  // victims that are not gone yet
+  const std::size_t leaving_;  // victims that are not empty yet
   const bool early_;
 };
 
@@ -111,7 +111,7 @@ bool ChunkSupply::has_room(const Demand& demand, const PageMask& pages) const {
     for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
       missing += pages.intersects(unit_pages(unit)) && !memory.slot(b, unit).valid() ? 1 : 0;
     }
-    // A short block needs one root chunk at most.
+    // A block below 2 MB needs at most one root chunk.
     if (!memory.small_chunks()) missing = std::min(missing, 1u);
   }
   std::uint32_t room = memory.free_evictor_chunks();
@@ -124,7 +124,7 @@ bool ChunkSupply::has_room(const Demand& demand, const PageMask& pages) const {
   return room >= missing;
 }
 
-// The victim is pinned and no longer the evictor's.
+// Pins the victim and takes it from the evictor.
 ChunkId ChunkSupply::take(unsigned gpu, ChunkId victim) {
   GpuState& state = context_.gpus[gpu];
   if (state.memory.small_chunks()) {
@@ -136,7 +136,7 @@ ChunkId ChunkSupply::take(unsigned gpu, ChunkId victim) {
   return victim;
 }
 
-// Asks the plan, then the policy, and checks its answer. Returns the victim, taken; invalid when there is none.
+// Asks the plan, then the policy, and checks the answer. Returns the victim, taken, or an invalid id if there is none.
 ChunkId ChunkSupply::select_victim(Work& work, const Question& question) {
   GpuState& state = question.state();
   if (state.plan != nullptr) {
@@ -153,7 +153,7 @@ ChunkId ChunkSupply::select_victim(Work& work, const Question& question) {
   return {};
 }
 
-// The policy alone.
+// Asks the policy only, as plans have no early victims.
 ChunkId ChunkSupply::select_early_victim(Work& work, const Question& question) {
   const ChunkId victim = question.state().evictor->select_early_victim(question);
   if (!victim.valid()) return {};
@@ -210,8 +210,8 @@ void ChunkSupply::empty_root(Work& work, unsigned gpu, ChunkId victim) {
   count_eviction(work, gpu, virtual_address(BlockIndex(first_block), 0), copied_bytes);
 }
 
-// Empties and frees the small chunks that are leaving. Those of one block that follow one another are unmapped and
-// copied together, at the cost of one eviction.
+// Empties and frees the small chunks in `leaving_`. Consecutive chunks of one block are unmapped and copied together,
+// at the cost of one eviction.
 void ChunkSupply::empty_small(Work& work, unsigned gpu) {
   GpuMemory& memory = context_.gpus[gpu].memory;
   for (std::size_t next = 0; next < leaving_.size();) {
@@ -240,7 +240,7 @@ void ChunkSupply::empty_small(Work& work, unsigned gpu) {
   leaving_.clear();
 }
 
-// Early victims, for which no allocation waits: the driver's thread starts them now and does not wait for the copies.
+// Evicts early victims: the driver's thread starts the copies now and does not wait for them.
 void ChunkSupply::serve_early_victims(Work& work, const Demand& demand) {
   const unsigned gpu = demand.gpu;
   Work background(work.cpu);
@@ -258,7 +258,7 @@ void ChunkSupply::serve_early_victims(Work& work, const Demand& demand) {
     }
   }
   empty_small(background, gpu);
-  // Nothing arrives in their place, so nobody else tells.
+  // Nothing arrives in their place, so that no other event reports the new residency.
   if (context_.gpus[gpu].resident_pages != before) emit_residency(context_, gpu, std::max(work.done(), background.cpu));
   work.cpu = background.cpu;
 }
@@ -331,7 +331,7 @@ ChunkId ChunkSupply::allocate_root(Work& work, const Demand& demand) {
   return c;
 }
 
-// More of what is evicted together with the chunk that was needed. A driver may wait for the copies.
+// Evicts the rest of a reclaim batch, beyond the chunk that was needed. Some drivers wait for the copies.
 void ChunkSupply::reclaim_batch(Work& work, const Demand& demand) {
   GpuMemory& memory = context_.gpus[demand.gpu].memory;
   for (std::uint32_t i = 1; i < context_.system.driver.reclaim_batch; ++i) {
@@ -360,7 +360,7 @@ void ChunkSupply::nothing_to_evict(unsigned gpu) const {
                     pinned, memory.chunk_count());
 }
 
-// Page tables are made when a block first comes to a GPU, and kept.
+// Charges for page tables, which are made when a block first comes to a GPU, and kept.
 void ChunkSupply::spend_page_tables(Work& work, BlockIndex b, unsigned gpu) {
   VaBlock& block = context_.space.block(b);
   if ((block.page_tables & gpu_processor(gpu).bit()) != 0) return;
@@ -379,8 +379,8 @@ void ChunkSupply::back(Work& work, const Demand& demand, const PageMask& pages) 
     memory.bind_whole(b, allocate_root(work, demand));
     return;
   }
-  // An eviction on the way may hit slots of this very block, so look until all are there. It ends: chunks taken here
-  // are pinned, and one of them has room for all of a block.
+  // An eviction on the way may hit slots of this very block; the loop repeats until all units have memory. It ends
+  // because chunks taken here are pinned, and one of them has room for all of a block.
   bool fresh = false;
   for (bool complete = false; !complete;) {
     complete = true;
@@ -399,7 +399,7 @@ void ChunkSupply::back(Work& work, const Demand& demand, const PageMask& pages) 
   if (fresh) spend_page_tables(work, b, gpu);
 }
 
-// The same with small chunks. What the operation needs of the block is pinned first; a block fits into any GPU.
+// Does the same with small chunks. It first pins the block's units that are needed; a block fits into any GPU.
 void ChunkSupply::back_small(Work& work, const Demand& demand, const PageMask& pages) {
   const BlockIndex b = demand.block;
   const unsigned gpu = demand.gpu;

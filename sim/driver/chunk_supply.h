@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU memory for pages that come: a free chunk if there is one, else the eviction policy's victim.
+// GPU memory for pages that arrive: a free chunk if there is one, else the eviction policy's victim.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace uvmsim::driver {
 
-// Who needs memory of a GPU: a block, while others are to stay there, in ascending order.
+// A block that needs memory of a GPU. Evictions for it leave the blocks in `spared` alone; these are ascending.
 struct Demand {
   BlockIndex block;
   unsigned gpu = 0;
@@ -21,22 +21,21 @@ class ChunkSupply {
   ChunkSupply(DriverContext& context, Backing& backing, Departures& departures)
       : context_(context), backing_(backing), departures_(departures) {}
 
-  // Makes sure that every page has GPU memory behind it, which stays until settle().
+  // Makes sure that every page has GPU memory behind it, which cannot be evicted until settle().
   void back(Work& work, const Demand& demand, const PageMask& pages);
-  // The operation is over: what it took can be evicted again. Then early victims go.
+  // Ends an operation: what it allocated can be evicted again. serve_early_victims() comes next.
   void settle(unsigned gpu);
   void serve_early_victims(Work& work, const Demand& demand);
 
-  // Whether back() finds memory for the pages and leaves alone what is spared.
+  // Returns whether back() finds memory for the pages without evicting spared blocks.
   bool has_room(const Demand& demand, const PageMask& pages) const;
-  // The block's own root chunk, which must be evictable, becomes the free chunk that is taken last; nothing waits for
-  // the copy. With `drop` its contents are not needed: nothing is copied, and the next touch finds the pages resident
-  // nowhere.
+  // Evicts the block's own root chunk, which must be evictable; the chunk becomes the free one that is reused last. No
+  // operation waits for the copy. With `drop` the contents are not copied, and the next touch populates the pages.
   void evict_early(Work& work, unsigned gpu, BlockIndex block, bool drop);
-  // The next victim leaves for no block in particular. False: there is none.
+  // Evicts the next victim ahead of need. Returns false if there is none.
   bool pre_evict(Work& work, const Demand& demand);
-  // A root chunk that is no longer managed memory, until return_unmanaged(). Evicts what must go. Invalid: nothing can
-  // be evicted.
+  // Takes a root chunk away from managed memory until return_unmanaged(), evicting if none is free. Returns an invalid
+  // id if nothing can be evicted.
   ChunkId take_unmanaged(Work& work, unsigned gpu);
   void return_unmanaged(unsigned gpu, ChunkId chunk);
 

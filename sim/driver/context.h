@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every part of the driver works on: the machine's memory, links and translation, the policies, the bill.
+// State that every part of the driver works on: the machine's memory, links and translation, the policies, the costs.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,6 @@
 
 namespace uvmsim::driver {
 
-// One GPU as the driver sees it.
 struct GpuState {
   GpuMemory memory;
   std::shared_ptr<policy::Evictor> evictor;
@@ -35,17 +34,17 @@ struct GpuState {
   bool evictor_sees_touches = false;  // information class D2 or higher
   std::uint64_t resident_pages = 0;
   PlanHooks* plan = nullptr;                        // null: no planner
-  std::shared_ptr<policy::Migrator> migrator = {};  // null: what faults comes to the GPU
+  std::shared_ptr<policy::Migrator> migrator = {};  // null: every faulted page migrates to the GPU
   bool migrator_hears_kernels = false;              // information class D3 or higher
-  bool oversubscribed = false;                      // something was evicted
-  std::shared_ptr<policy::Router> router = {};      // null: memory takes the link that joins its ends
-  bool router_hears_kernels = false;                // likewise
-  std::uint32_t running_kernels = 0;                // copies and memsets with them
+  bool oversubscribed = false;                      // evictions have happened
+  std::shared_ptr<policy::Router> router = {};      // null: copies take the direct link between their ends
+  bool router_hears_kernels = false;                // information class D3 or higher
+  std::uint32_t running_kernels = 0;                // copies and memsets included
   PageTableChannel page_tables = {};
-  std::shared_ptr<policy::Batcher> batcher = {};  // null: the driver takes what is there
+  std::shared_ptr<policy::Batcher> batcher = {};  // null: the batches of the driver, by address
   Nanoseconds batch_decision_cost{};
   std::string batch_label = {};  // for messages
-  // Where processes share the GPU, by region of the address space; else empty.
+  // Pages per process, indexed by region of the address space; empty unless processes share the GPU.
   struct ProcessPages {
     std::uint64_t resident = 0, most_resident = 0;
   };
@@ -64,15 +63,15 @@ struct GpuState {
   }
 };
 
-// Marked pages of GPUs: by block, for all GPUs.
+// A set of pages, by block, common to all GPUs.
 class MarkedPages {
  public:
-  bool kept = false;  // some policy wants them; else none are ever marked
+  bool kept = false;  // a policy wants the marks; otherwise no page is marked
   void mark(BlockIndex b, const PageMask& pages) {
     if (!kept || pages.empty()) return;
     marked_[b.value] |= pages;
   }
-  // They are marked no more. Returns which of them were.
+  // Clears the marks of the pages. Returns the pages that were marked.
   PageMask take(BlockIndex b, const PageMask& pages) {
     PageMask* const marked = marked_.find(b.value);
     if (marked == nullptr) return {};
@@ -92,8 +91,8 @@ class MarkedPages {
   SparseTable<PageMask> marked_;
 };
 
-// Pages that were prefetched and that no kernel is known to have used since. Who listens hears of their first use, and
-// of those that leave unused.
+// Pages that were prefetched and that no kernel is known to have used since. Listeners hear of their first use, and of
+// pages that leave unused.
 class PrefetchHistory : public MarkedPages {
  public:
   std::vector<policy::FeatureListener*> listeners = {};
@@ -112,7 +111,7 @@ class PrefetchHistory : public MarkedPages {
   }
 };
 
-// The future as an evictor or the prefetcher of class D4 knows it, and the size of its contents.
+// The known future of an evictor or prefetcher of class D4, and the size of the pieces of memory that it names.
 struct KnownFuture {
   policy::Future* future;
   std::uint64_t content_bytes;
@@ -131,46 +130,46 @@ struct DriverContext {
   Nanoseconds prefetch_decision_cost{};
   Nanoseconds evict_decision_cost{};
   Counters& counters;
-  EventSink* events = nullptr;    // may be null
-  EventSink* accounts = nullptr;  // the same if it wants accounts, else null
+  EventSink* events = nullptr;
+  EventSink* accounts = nullptr;  // equal to `events` if that sink wants accounts, else null
   std::uint64_t host_resident_pages = 0;
-  std::vector<KnownFuture> futures = {};  // of the policies that know it
-  MarkedPages access_bits = {};           // pages that kernels have used since they came, as far as was looked
+  std::vector<KnownFuture> futures = {};  // of policies of class D4
+  MarkedPages access_bits = {};           // pages that kernels are known to have used since they arrived
   PrefetchHistory prefetch_history = {};
   std::vector<policy::FeatureListener*> listeners = {};  // policies that hear of faults and kernels; mostly none
 
   Nanoseconds migrate_decision_cost{};
   Nanoseconds route_decision_cost{};
   std::string evict_label = {}, route_label = {};  // for messages
-  MoveHooks* hooks = &no_hooks;                    // who takes part in moving memory; never null
-  SystemMemory* system_memory = nullptr;           // null: GPUs reach no memory but managed
-  // Of a program that shares GPUs with others: what the driver keeps of each process, by region of the address space,
-  // and from whom this one's evictions took memory. Empty: not shared.
+  MoveHooks* hooks = &no_hooks;                    // of harvesting, or no_hooks; never null
+  SystemMemory* system_memory = nullptr;           // null: GPUs can access managed memory only
+  // The contexts of all processes that share the GPUs, by region of the address space; empty if GPUs are not shared.
+  // `evicted_from` counts the evictions that this process made, by the region that lost memory.
   std::vector<DriverContext*> processes = {};
-  std::uint32_t process = 0;  // its own place there
+  std::uint32_t process = 0;  // the index of this process in `processes`
   std::vector<std::uint64_t> evicted_from = {};
 
-  // Of the process that the block belongs to.
+  // Returns the context of the process that the block belongs to.
   DriverContext& owner(BlockIndex b) { return processes.empty() ? *this : *processes[space.block(b).region]; }
 
-  // Within a call of the program, whose work is charged as a whole, what its steps cost beside that; else null.
+  // Costs within a call of the program, which is charged as a whole: what a step costs beside that; else null.
   const config::DriverCosts* call_costs = nullptr;
   const config::DriverCosts& costs() const { return call_costs != nullptr ? *call_costs : system.costs; }
-  // Pages with the hint.
+  // Returns the pages with the hint.
   PageMask read_mostly(BlockIndex b) const {
     return space.pages_where(b, [](const Hints& hints) { return hints.read_mostly; });
   }
   PageMask accessed_by(BlockIndex b, ProcessorId processor) const {
     return space.pages_where(b, [&](const Hints& hints) { return (hints.accessed_by & processor.bit()) != 0; });
   }
-  // What of the block the given pages take as whole pages of the driver (`driver.page_bytes`).
+  // Grows the pages to whole pages of the driver (`driver.page_bytes`), within the block.
   PageMask whole_pages(BlockIndex b, const PageMask& pages) const {
     return pages.grown_to(static_cast<unsigned>(system.driver.page_bytes / kBasePageBytes)) & space.block(b).extent();
   }
 };
 
-// The time line of one driver operation: what its CPU thread has done, and when the last of the GPU work that it pushed
-// (copies, memsets, page-table writes) completes. The two overlap until one waits.
+// The time line of one driver operation: the time that its CPU thread has reached, and the completion of the last GPU
+// work that it pushed (copies, memsets, page-table writes). The two overlap until one waits for the other.
 struct Work {
   Nanoseconds cpu{};
   Nanoseconds pushed{};
@@ -191,7 +190,7 @@ constexpr std::uint64_t virtual_address(BlockIndex block, unsigned page) {
   return block.value * kBlockBytes + page * kBasePageBytes;
 }
 
-// Pages of a block came to a GPU or left it: an event per contiguous run.
+// Reports pages of a block that came to a GPU or left it: one event per contiguous run.
 inline void tell_residency(EventSink& sink, unsigned gpu, BlockIndex block, const PageMask& pages,
                            ResidencyChange change, Nanoseconds at) {
   pages.for_each_run([&](unsigned first, unsigned count) {

@@ -8,7 +8,7 @@
 
 namespace uvmsim::driver {
 
-// Where part of it lies already, else as the route policy says.
+// Returns the way of a victim: to where part of it lies already, else as the route policy says.
 policy::Route Departures::way_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& copied, bool whole) {
   const bool may_stay = whole && context_.hooks->may_take(b);
   if (const auto way = may_stay ? context_.hooks->way_out(b, gpu) : std::nullopt) return *way;
@@ -26,7 +26,7 @@ PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const Page
   const policy::Route way = copied.empty() ? policy::Route{} : way_out(work, b, gpu, copied, whole);
   if (way.way == policy::Route::Way::kSpare) {
     context_.hooks->take(work, b, gpu, way.gpu, gone, copied);
-    return PageMask::all();  // counted as one piece
+    return PageMask::all();  // one piece, so no number of pages
   }
   const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
   if (!copied.empty()) {
@@ -37,7 +37,7 @@ PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const Page
     host.resident |= copied;
     context_.owner(b).host_resident_pages += copied.count();
   }
-  // The host becomes the only holder, also of duplicated pages.
+  // The host becomes the only holder, also of pages that were duplicated on other GPUs.
   const PageMask duplicated = gone & block.read_duplicated;
   for (unsigned other = 0; other < context_.space.gpu_count() && !duplicated.empty(); ++other) {
     if (other == gpu) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How pages leave: pushed out by evictions, void as they moved on, discarded or freed by the program. Policies and
-// accounts are told of each.
+// The ways in which pages leave a processor: evicted, dropped after a migration, discarded or freed by the program.
+// Policies and accounts are told of each.
 #pragma once
 
 #include "sim/driver/backing.h"
@@ -14,23 +14,23 @@ class Departures {
   Departures(DriverContext& context, PageCopies& copies, HostTier& host_tier, Backing& backing)
       : context_(context), copies_(copies), host_tier_(host_tier), backing_(backing) {}
 
-  // The pages leave the GPU; those without another copy are copied to the host, or into lent memory of a peer where the
-  // `whole` block goes. Returns how many of them are copied as pages.
+  // Evicts the pages from the GPU. Pages without another copy are copied to the host, or into lent memory of a peer if
+  // the `whole` block leaves. Returns the copied pages (all pages if they went to a peer as one piece).
   PageMask push_out(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, bool whole);
-  // Its steps, for who takes victims elsewhere. Unmapped everywhere: returns when the GPU's TLBs have dropped them, so
-  // that they can be copied. Then they are the GPU's no more.
+  // The steps of push_out(), for evictions into memory of a peer. unmap_victim() unmaps the pages everywhere and
+  // returns when the GPU's TLBs have dropped them, so that they can be copied; leave() ends their residency on the GPU.
   Nanoseconds unmap_victim(const Work& work, BlockIndex block, unsigned gpu, const PageMask& gone);
   void leave(Work& work, BlockIndex block, unsigned gpu, const PageMask& gone);
 
-  // The GPU's copies are void. Its mappings of them are gone already.
+  // Drops the GPU's copies, which are stale. Its mappings of them must be gone already.
   void drop_copies(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
-  // The program discarded the pages: their contents are never copied. With `drop` they are dropped everywhere (GPU
-  // memory stays with the block) and the next touch populates them; without, they stay mapped and discarded until a
-  // migration by the program.
+  // Marks pages that the program discarded: their contents are never copied. With `drop` they are dropped everywhere
+  // (GPU memory stays with the block) and the next touch populates them; without, they stay mapped and discarded until
+  // a migration by the program.
   void discard(BlockIndex block, const PageMask& pages, bool drop);
-  // The same of all that a GPU holds of a block, by its plan.
+  // Discards all pages of a block, as its GPU's plan wants.
   void drop_contents(Nanoseconds now, unsigned gpu, BlockIndex block);
-  // The program freed the block's range: drops its pages everywhere, without write-back. Returns populated GPU pages.
+  // Drops the pages of a freed block everywhere, without write-back. Returns the number of populated GPU pages.
   std::uint64_t release(BlockIndex block);
 
  private:
@@ -42,7 +42,7 @@ class Departures {
   Backing& backing_;
 };
 
-// For a timeline: how much of the GPU's memory is in use.
+// Emits the amount of GPU memory in use, for a timeline.
 void emit_residency(const DriverContext& context, unsigned gpu, Nanoseconds at);
 
 }  // namespace uvmsim::driver

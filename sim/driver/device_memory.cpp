@@ -29,7 +29,7 @@ Nanoseconds DeviceMemory::take(unsigned gpu, std::uint64_t bytes, Nanoseconds st
     held.chunks.push_back(chunks_.take_unmanaged(work, gpu));
     if (!held.chunks.back().valid()) fail();
   }
-  // Nothing arrives in place of what was evicted, so that nobody else tells.
+  // Nothing arrives in place of what was evicted, so that no other event reports the new residency.
   if (context_.gpus[gpu].resident_pages != before) emit_residency(context_, gpu, work.done());
   return work.done();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU memory that a program holds beside managed memory: cudaMalloc, the code of kernels once it is loaded, libraries'
-// handles and workspaces.
+// GPU memory that a program holds beside managed memory: cudaMalloc, code of kernels, libraries' handles and
+// workspaces.
 //
 // The resource manager takes it from the same root chunks of 2 MB (NVIDIA UVM 580, uvm_pmm_gpu.c, the callbacks for
 // eviction by the PMA), and managed memory that is in the way is evicted as for a fault. It stays until it is freed.
@@ -15,14 +15,14 @@ namespace uvmsim::driver {
 
 class DeviceMemory {
  public:
-  // With `beside`, the GPU's capacity is what is left for managed memory: device memory is only counted.
+  // With `beside`, the GPU's capacity is that of managed memory alone: device memory is only counted.
   DeviceMemory(DriverContext& context, ChunkSupply& chunks, bool beside);
 
-  // Returns when the memory is there. Throws InputError where the GPU would have no chunk left for managed memory.
+  // Takes memory; returns when it is there. Throws InputError if no chunk would be left for managed memory.
   Nanoseconds take(unsigned gpu, std::uint64_t bytes, Nanoseconds start);
   void give_back(unsigned gpu, std::uint64_t bytes);
 
-  // The most that one GPU held, in whole chunks.
+  // Returns the most that one GPU held, in whole chunks.
   std::uint64_t most_bytes() const { return most_chunks_ * kBlockBytes; }
 
  private:

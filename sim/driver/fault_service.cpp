@@ -13,12 +13,12 @@ namespace {
 PageMask missing_pages(const AddressSpace& space, BlockIndex b) {
   if (b.value >= space.block_count() || !space.block(b).live) return {};
   PageMask pages = space.block(b).extent();
-  // What another GPU holds stays there: two that took pages from each other ahead of need might never get on.
+  // Pages on another GPU stay there: two GPUs that took pages from each other ahead of need might never get on.
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) pages -= space.pages(b, gpu_processor(gpu)).resident;
   return pages;
 }
 
-// What a prefetcher may ask when a GPU's blocks are served.
+// The queries that a prefetcher may make when a GPU's blocks are served.
 struct GpuQueries final : policy::PrefetchQueries {
   GpuQueries(const DriverContext& served_by, unsigned served) : context(served_by), gpu(served) {}
   PageMask missing(BlockIndex block) const override { return missing_pages(context.space, block); }
@@ -35,7 +35,7 @@ Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex b, cons
   AddressSpace& space = context.space;
   VaBlock& block = space.block(b);
   PageMask pages = context.whole_pages(b, faulted);
-  // 590 and later: no tree prefetch away from a preferred location.
+  // Drivers from 590 on do no tree prefetch away from a preferred location.
   const bool away = !part.hints.preferred.is_none() && part.hints.preferred != destination;
   const bool asked = !(away && context.system.driver.version_major >= 590);
   if (!asked && pages == faulted) return {};
@@ -67,7 +67,7 @@ Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex b, cons
   const PageMask already = (pages & there.resident) - unmapped;
   if (destination.is_host()) {
     pages -= (there.resident & there.mapped) - unmapped;
-    // Of what lies on the SSD comes what lies beside the faulted pages.
+    // Of pages on the SSD, only those in the units of the faulted pages are fetched.
     pages -= context.host_memory.swapped(b, there.resident) - context.host_memory.whole_units(faulted);
   } else {
     pages -= there.resident - unmapped;
@@ -108,7 +108,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   MoveHooks& hooks = *context_.hooks;
   hooks.batch_begins(gpu);
   if (context_.system_memory != nullptr) context_.system_memory->begin_batch();
-  // A helper may bring blocks from the other end of the batch, until the two meet.
+  // A helper thread may fetch blocks from the other end of the batch, until the two meet.
   const bool far_blocks = hooks.fetches_far_blocks();
   Work helper(work.cpu);
   std::size_t tail = sorted_.size();
@@ -130,7 +130,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
       previous = fault.page();
       (fault.write() ? writes : reads).set(static_cast<unsigned>(fault.page() % kPagesPerBlock));
     }
-    // Duplicates are skipped at once (uvm_gpu_replayable_faults.c): only pages are looked at.
+    // The cost is per page, as duplicates are skipped at once (uvm_gpu_replayable_faults.c).
     work.spend(context_.costs().fault_entry_ns * (reads | writes).count());
     const std::uint32_t serviced = service_block(work, gpu, block, reads, writes, summary.throttled);
     summary.faulting_pages += serviced;
@@ -157,7 +157,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   return summary;
 }
 
-// What the policies hear of a batch; a batch policy says which blocks are served first.
+// Reports a batch to the policies; a batch policy then names the blocks that are served first.
 void FaultService::tell_batch(std::span<const gmmu::FaultEntry> entries, Nanoseconds now, policy::Batcher* batcher) {
   if (entries.empty()) return;
   records_.clear();
@@ -182,14 +182,14 @@ void FaultService::tell_batch(std::span<const gmmu::FaultEntry> entries, Nanosec
         [](const SortedFault& fault, std::uint64_t page) { return fault.page() < page; });
     const auto at = static_cast<std::size_t>(begin - sorted_.begin());
     const std::size_t end = end_of(at);
-    // What is not there, or was named before, stays where it is.
+    // A block that is not in the batch, or was named before, changes nothing.
     std::rotate(sorted_.begin() + static_cast<std::ptrdiff_t>(front), begin,
                 sorted_.begin() + static_cast<std::ptrdiff_t>(end));
     front += end - at;
   }
 }
 
-// Parts with hints of their own are blocks of their own to the driver.
+// Services the parts of a block that have hints of their own, which are blocks of their own to the driver.
 std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
                                           const PageMask& writes, bool& throttled) {
   std::uint32_t serviced = 0;
@@ -214,7 +214,7 @@ std::uint32_t FaultService::service_part(Work& work, unsigned gpu, BlockIndex b,
   const PageMask wanted_reads = reads - served_reads;
   const PageMask wanted_writes = writes - served_writes;
   const PageMask wanted = wanted_reads | wanted_writes;
-  if (wanted.empty() || !block.live) {  // stale, or of memory that was freed meanwhile: nothing to do
+  if (wanted.empty() || !block.live) {  // stale faults, or faults on memory that was freed meanwhile
     context_.counters.stale_faults += wanted_reads.count() + wanted_writes.count();
     work.spend(context_.costs().stale_block_ns);
     return 0;
@@ -233,7 +233,7 @@ std::uint32_t FaultService::service_part(Work& work, unsigned gpu, BlockIndex b,
   context_.prefetch_history.used(b, wanted);
   PageMask thrashing;
   Destinations to;
-  // What lies in lent memory moves, whether the host has a copy or not.
+  // Pages in lent memory move, whether the host has a copy or not.
   const bool single = block.read_duplicated.empty() || context_.hooks->holds(b);
   const bool simple = single && !part.hints.any() && !thrashing_.tracks(b);
   if (simple) {
@@ -249,7 +249,7 @@ std::uint32_t FaultService::service_part(Work& work, unsigned gpu, BlockIndex b,
     tell_faulted(work, gpu, b, wanted_reads - to.throttled, wanted_writes - to.throttled);
   }
   carry_out(work, gpu, b, part, to, thrashing, TransferCause::kFault);
-  // Written pages hold data again. (Those that moved were cleared on the way.)
+  // Written pages hold data again. (Pages that moved were cleared on the way.)
   if (!block.discarded.empty()) block.discarded -= to.local & wanted_writes;
   if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_faulted(b, wanted - to.throttled);
   return (wanted - to.throttled).count();
@@ -262,7 +262,7 @@ void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMa
   const VaBlock& block = space.block(b);
   const PageMask& mine = space.pages(b, gpu_processor(gpu)).resident;
   const PageMask& on_host = space.pages(b, kHost).resident;
-  const PageMask elsewhere = space.resident_anywhere(b) - on_host;  // on GPUs, this one or another
+  const PageMask elsewhere = space.resident_anywhere(b) - on_host;  // on this GPU or another one
   const PageMask asked = to.local - elsewhere;
   if (asked.empty()) return;
   const PageMask asked_reads = reads & asked, asked_writes = writes & asked;
@@ -277,7 +277,7 @@ void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMa
   work.cpu += context_.migrate_decision_cost;
   rest.pages &= asked | (block.extent() - mine - elsewhere);
   to.resting = {rest.pages, rest.writable & rest.pages};
-  // A write that finds its page read-only would fault for ever.
+  // A write to a page that is mapped read-only would fault for ever.
   to.resting.pages -= asked_writes - to.resting.writable;
   to.local -= to.resting.pages;
 }
@@ -314,8 +314,8 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Block
     const PageMask moved =
         thrashing_.interested() ? ((to.local | prefetched) - mine.resident) & space.resident_anywhere(b) : PageMask{};
     if (!to.duplicate.empty() || duplicate_prefetch) {
-      // Under the hint, what the tree names beside the faulted pages is taken for reads of the GPU, also what is there
-      // already: pages that the GPU wrote before can be written no more. (uvm_va_block_get_prefetch_hint; 535 to 595)
+      // With read-mostly, pages that the tree names beside the faulted ones count as reads, also those that are there
+      // already: pages that the GPU wrote before become read-only. (uvm_va_block_get_prefetch_hint; 535 to 595)
       const PageMask named = duplicate_prefetch ? (prefetched - prefetched_to_write) | there : PageMask{};
       end_writing(context_, thrashing_, work, b, to.duplicate | named);
       thrashing_.reset(b, (to.duplicate | prefetched) - mine.resident);
@@ -329,10 +329,10 @@ void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const Block
     } else if (!moved.empty()) {
       thrashing_.on_migration(b, moved, self, work.cpu);
     }
-    // A read fault maps for writing too when no other processor loses access; not under read duplication.
+    // A read fault maps for writing too if no other processor loses access; not under read duplication.
     PageMask writable = to.local | prefetched_to_write;
     if (!duplicate_prefetch) writable |= prefetched;
-    // Where duplicated and written pages of a short block come in turn, the second may push the first out again.
+    // In a short block, bringing the written pages may evict the duplicated ones again.
     const PageMask here = (to_gpu | prefetched) & mine.resident;
     map_local(context_, work, b, gpu, here, writable - block.read_duplicated);
   }
@@ -387,7 +387,7 @@ void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex
   beyond_.clear();
 }
 
-// Brings the missing pages of a block without faults in this batch. False if nothing comes.
+// Migrates the missing pages of a block without faults in this batch. Returns false if none comes.
 bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask& wanted,
                          std::span<const BlockIndex> spared) {
   AddressSpace& space = context_.space;
@@ -415,7 +415,7 @@ std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex 
     const PageMask here = pages & part.extent();
     if (here.empty()) return;
     Destinations to = choose(b, part, gpu, here, PageMask{}, work.cpu, TransferCause::kAccessCounter);
-    // Nothing is done for pages that are to be where they are.
+    // Pages that are to stay where they are need no work.
     to.host -= context_.space.pages(b, kHost).resident;
     const std::uint32_t coming = (to.local | to.duplicate).count();
     if (coming == 0 && to.host.empty()) return;
@@ -454,7 +454,7 @@ FaultService::Destinations FaultService::choose(BlockIndex b, const BlockPart& p
     to.throttled = verdict.throttled;
     rest -= verdict.throttled;
   }
-  // 1. Read duplication: reads copy, writes collapse.
+  // 1. Read duplication: reads make copies, writes leave one copy.
   if (part.hints.read_mostly || !block.read_duplicated.empty()) {
     const PageMask duplicable =
         rest & (part.hints.read_mostly ? PageMask::all() : block.read_duplicated - verdict.pinned());
@@ -480,15 +480,15 @@ FaultService::Destinations FaultService::choose(BlockIndex b, const BlockPart& p
   });
   to.pinned_mappings = std::move(verdict.mappings);
   rest -= verdict.pinned();
-  // 5. Resident nowhere: the preferred location if there is one that this GPU can map, else the faulting GPU.
+  // 5. Pages resident nowhere go to the preferred location if this GPU can map it, else to the faulting GPU.
   const PageMask nowhere = rest - space.resident_anywhere(b);
   to.place(self, to_preferred ? preferred : self, nowhere);
   rest -= nowhere;
-  // Pages that are here already and lack a permission stay, by 6, 8 and 10 alike.
+  // Pages that are on this GPU already and lack a permission stay, by 6, 8 and 10 alike.
   const PageMask here = rest & space.pages(b, self).resident;
   to.local |= here;
   rest -= here;
-  // 6. Accessed-by, not for access counters: what this GPU can map where it is stays there. GPUs are closer.
+  // 6. Accessed-by, not for access counters: pages that this GPU can map stay where they are. GPUs are closer.
   if ((part.hints.accessed_by & self.bit()) != 0 && cause != TransferCause::kAccessCounter) {
     for (unsigned p = space.processor_count(); p-- > 0 && !rest.empty();) {
       const ProcessorId holder{static_cast<std::uint8_t>(p)};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service of GPU faults: what happens to one VA block of a fault batch, and to a whole batch.
+// Service of GPU faults: of one VA block of a fault batch, and of a whole batch.
 //
 // Follows NVIDIA UVM 580: uvm_gpu_replayable_faults.c (preprocess, service per block) and uvm_va_block.c
-// (block_select_processor_residency, uvm_va_block_service_locked). Who fetches batches and when is the engine's part.
+// (block_select_processor_residency, uvm_va_block_service_locked). The engine decides when batches are fetched.
 #pragma once
 
 #include <span>
@@ -34,8 +34,8 @@ class FaultService {
   // Services the fetched entries, in any order. `start` is when the fetch ended.
   BatchSummary service(unsigned gpu, std::span<const gmmu::FaultEntry> entries, Nanoseconds start);
 
-  // Brings remotely mapped pages of one block to the GPU that keeps reading them (access counters). Returns how many
-  // the policies let go there.
+  // Migrates remotely mapped pages of one block to the GPU that keeps accessing them (access counters). Returns the
+  // number of pages that go there.
   std::uint32_t migrate_remote(Work& work, unsigned gpu, BlockIndex block, const PageMask& pages);
 
  private:
@@ -48,7 +48,7 @@ class FaultService {
     std::uint64_t page() const { return key >> 3; }
     bool write() const { return (key & kLeast) <= kLeast - static_cast<std::uint64_t>(gmmu::FaultAccess::kWrite); }
   };
-  // Pages of one block, by where they are to go.
+  // Destinations of the faulted pages of one block.
   struct Destinations {
     PageMask written;    // faulted for writing, as whole pages of the driver: each moves and becomes writable as one
     PageMask local;      // migrate to the faulting GPU
@@ -59,9 +59,9 @@ class FaultService {
       PageMask pages;
     };
     std::vector<OnPeer> peers;                                       // to other GPUs, mapped remotely
-    PageMask throttled;                                              // nowhere for now
-    policy::RestingPages resting;                                    // rest on the host by the policy, mapped remotely
-    std::vector<Thrashing::Verdict::RemoteMapping> pinned_mappings;  // for others, of pages pinned in this service
+    PageMask throttled;                                              // not serviced in this batch
+    policy::RestingPages resting;                                    // stay on the host by the policy, mapped remotely
+    std::vector<Thrashing::Verdict::RemoteMapping> pinned_mappings;  // for other processors, of pages pinned now
 
     void place(ProcessorId requester, ProcessorId at, const PageMask& pages);
   };
@@ -80,7 +80,7 @@ class FaultService {
   void carry_out(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const Destinations& to,
                  const PageMask& thrashing, TransferCause cause);
 
-  // Prefetching beyond the faulted blocks, when all of them are served.
+  // Migrates what the prefetcher wants beyond the faulted blocks, after all of them are served.
   void bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served);
   bool bring(Work& work, unsigned gpu, BlockIndex block, const PageMask& wanted, std::span<const BlockIndex> spared);
 
@@ -90,22 +90,22 @@ class FaultService {
   std::vector<SortedFault> sorted_;
   std::vector<policy::FaultRecord> records_;
   std::vector<BlockIndex> first_;
-  std::vector<policy::PageSpan> beyond_;  // what the prefetcher wants besides,
-  std::vector<BlockIndex> served_;        // and the blocks that must not be evicted for it
+  std::vector<policy::PageSpan> beyond_;  // the prefetcher's wishes in other blocks
+  std::vector<BlockIndex> served_;        // blocks that must not be evicted for these
 };
 
-// What the prefetcher may ask about other blocks, and where its answer about them goes.
+// The queries about other blocks that the prefetcher may make, and the place of its answer about them.
 struct LookBeyond {
   const policy::PrefetchQueries& queries;
   std::vector<policy::PageSpan>& spans;
 };
 
-// The prefetcher's answer for one part of a block and a destination, clipped to what may be prefetched. It is asked
-// about other blocks where `beyond` is not null. Of the pages that are there already those in `unmapped` are among what
-// comes: whoever faulted has no mapping of them, or none that lets it write.
+// The prefetcher's answer for one part of a block and a destination, clipped to what may be prefetched. The prefetcher
+// is asked about other blocks if `beyond` is not null. Pages in `unmapped` count as coming although they are at the
+// destination: the faulting processor has no mapping of them, or none that lets it write.
 struct Prefetched {
   PageMask coming;
-  PageMask there;  // the rest of what it named: pages that are at the destination already
+  PageMask there;  // other pages that the prefetcher named, which are at the destination already
 };
 Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex block, const BlockPart& part,
                           ProcessorId destination, const PageMask& faulted, const PageMask& thrashing,

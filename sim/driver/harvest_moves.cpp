@@ -13,7 +13,7 @@ HarvestMoves::HarvestMoves(Harvest& harvest, DriverContext& context, Residency& 
   context.hooks = this;
 }
 
-// Pages come into the chunk of a peer. Returns when they are there.
+// Copies pages into the chunk of a peer. Returns when they have arrived.
 Nanoseconds HarvestMoves::push_to_spare(Work& work, BlockIndex b, ProcessorId from, unsigned spare, Nanoseconds start,
                                         const Load& load) {
   GpuMemory& memory = context_.gpus[spare].memory;
@@ -29,7 +29,7 @@ bool HarvestMoves::may_take(BlockIndex b) const {
   return harvest_.choice().victims && !block.hints.any() && block.read_duplicated.empty();
 }
 
-// What is left of it in spare memory already, the rest joins, if a link leads there.
+// Returns the peer that already holds part of the block, if a link leads there, so that the rest joins it.
 std::optional<policy::Route> HarvestMoves::way_out(BlockIndex b, unsigned gpu) const {
   if (!harvest_.holds(b)) return std::nullopt;
   const unsigned spare = harvest_.where(b);
@@ -56,7 +56,7 @@ Nanoseconds HarvestMoves::write_back(BlockIndex b, unsigned spare, Nanoseconds s
   ProcessorPages& host = context_.space.pages(b, kHost);
   const PageMask written = context_.space.pages(b, gpu_processor(spare)).resident - host.resident - block.discarded;
   Work writer(start);
-  // Pages that bounced may be mapped there all the same: a write to them then faults.
+  // Pages that bounced may be mapped from there all the same: a write to them must fault.
   for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) unmap(context_, b, gpu, written);
   HostTier& host_tier = residency_.host_tier();
   host_tier.back(writer, b, written);
@@ -77,7 +77,7 @@ void HarvestMoves::drop_spare_copy(Work& work, BlockIndex b, unsigned spare) {
   const PageMask here = context_.space.pages(b, gpu_processor(spare)).resident;
   work.spend(context_.costs().evict_chunk_ns);
   residency_.departures().drop_copies(work, b, spare, here);
-  // The host has them, and so have the processors that they were duplicated for.
+  // The host keeps the pages, and so do the processors that they were duplicated for.
   PageMask elsewhere;
   for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) {
     elsewhere |= context_.space.pages(b, gpu_processor(gpu)).resident;
@@ -130,7 +130,7 @@ void HarvestMoves::before_arrival(BlockIndex b, unsigned gpu) {
   if (harvest_.holds(b) && harvest_.where(b) == gpu) harvest_.adopt(b);
 }
 
-// Keeps the reserve.
+// Evicts ahead of need until the reserve is free.
 void HarvestMoves::after_arrival(Work& work, BlockIndex served, unsigned gpu, std::span<const BlockIndex> spared) {
   if (!harvest_.choice().pre_evict) return;
   const GpuMemory& memory = context_.gpus[gpu].memory;
@@ -163,7 +163,7 @@ void HarvestMoves::batch_begins(unsigned gpu) {
   if (ahead_ != nullptr) ahead_->stop(gpu);
 }
 
-// The thread that prefetches a block holds its lock until it is there.
+// The thread that prefetches a block holds the block's lock until it has arrived.
 void HarvestMoves::before_block(Work& work, unsigned gpu, BlockIndex b) {
   if (ahead_ == nullptr) return;
   const Nanoseconds arrival = ahead_->arrival(gpu, b);
@@ -172,14 +172,14 @@ void HarvestMoves::before_block(Work& work, unsigned gpu, BlockIndex b) {
   work.cpu = arrival;
 }
 
-// Over the links of peers, for a block of a fault batch that was evicted before. Else it stays on the host.
+// Fetches a block of a fault batch that was evicted before over the links of peers; other blocks stay on the host.
 void HarvestMoves::fetch_far_block(Work& helper, unsigned gpu, BlockIndex b) {
   if (context_.space.block(b).evicted.empty() || !may_go_to_spare(b)) return;
   const policy::Route way = way_ahead(helper, b, gpu, TransferCause::kFault);
   if (way.way != policy::Route::Way::kSpare) return;
   fetch_to_spare(helper, b, gpu, way.gpu, TransferCause::kFault);
   ++context_.counters.parallel_fetches;
-  helper.cpu = helper.done();  // one at a time
+  helper.cpu = helper.done();  // one block at a time
 }
 
 void HarvestMoves::batch_served(unsigned gpu, PageIndex first, PageIndex last, Nanoseconds free_at) {

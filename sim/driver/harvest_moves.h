@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How pages of a process get into spare memory of a peer, on to the host, and back out: the process's part of Harvest.
+// Moves pages of one process into spare memory of a peer, on to the host, and back: the process's part of Harvest.
 #pragma once
 
 #include "sim/driver/harvest.h"
@@ -11,24 +11,23 @@ class ChunkPrefetch;
 
 class HarvestMoves final : public MoveHooks {
  public:
-  // Takes part in what moves from here on. All must outlive it.
+  // Takes part in all moves from now on. Keeps references to all arguments.
   HarvestMoves(Harvest& harvest, DriverContext& context, Residency& residency);
   HarvestMoves(const HarvestMoves&) = delete;
   HarvestMoves& operator=(const HarvestMoves&) = delete;
 
   Harvest& harvest() { return harvest_; }
-  // Blocks beyond fault batches come ahead of need.
+  // Sets the prefetcher of blocks beyond fault batches.
   void use(ChunkPrefetch& ahead) { ahead_ = &ahead; }
 
-  // For Harvest. The GPU's pages of the block are copied to the host as well, from `start` on; returns when that is
-  // done.
+  // Copies the GPU's pages of the block to the host as well, from `start` on, for Harvest. Returns when that is done.
   Nanoseconds write_back(BlockIndex block, unsigned spare, Nanoseconds start);
-  // The host has them: they leave the spare memory, whose chunk is free when that copy is done. One eviction's work for
-  // the operation that needs the chunk: the driver locks, clears and pins it as one that it evicts.
+  // Drops pages that the host holds too from the spare memory, whose chunk is free when the copy to the host is done.
+  // The operation that needs the chunk pays for one eviction: the driver locks, clears and pins the chunk.
   void drop_spare_copy(Work& work, BlockIndex block, unsigned spare);
 
-  // A block that only the host holds, all of what there is of it, may come to spare memory of a peer on its way to the
-  // GPU; the host's copy stays. The way of one that is not needed yet; `full` as choose_route().
+  // Returns the way of a block ahead of need. If only the host holds the block, it may go to spare memory of a peer on
+  // its way to the GPU, in whole, and the host's copy stays. `full` is that of choose_route().
   policy::Route way_ahead(Work& helper, BlockIndex block, unsigned gpu, TransferCause cause, std::uint32_t full = 0);
   void fetch_to_spare(Work& helper, BlockIndex block, unsigned gpu, unsigned spare, TransferCause cause);
 

@@ -9,12 +9,12 @@ namespace uvmsim::driver {
 
 namespace {
 
-// A throttled thread sleeps at least this long; keeps time moving when a throttle window is configured away.
+// A throttled thread sleeps at least this long, so that time moves on even if the throttle window is configured to 0.
 constexpr Nanoseconds kShortestNap(1000);
 
 }  // namespace
 
-// The CPU's page tables have bits for both.
+// Notes the use, and a write, as the accessed and dirty bits of the CPU's page tables do.
 void HostFaults::note_use(BlockIndex b, unsigned page, bool write) {
   const PageMask used = PageMask::range(page, 1);
   context_.host_memory.use(b, used);
@@ -48,7 +48,7 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
   const PageMask all = faulted | prefetched;
   const PageMask moved = (all - host.resident) & space.resident_anywhere(b);
   const unsigned arrived = (all - host.resident).count();
-  // Beside a page that is written, those of read-mostly memory come as copies.
+  // Beside a written page, other pages of read-mostly memory come as copies.
   const PageMask copies = duplicate ? all : part.hints.read_mostly ? prefetched - read_only : PageMask{};
   if (!copies.empty()) end_writing(context_, thrashing_, work, b, copies);
   if (duplicate || copies.empty()) {
@@ -62,7 +62,7 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
   } else if (!moved.empty()) {
     thrashing_.on_migration(b, moved, kHost, work.cpu);
   }
-  // The driver waits for the copy before it maps.
+  // The driver waits for the copy before it maps the pages.
   work.cpu = work.done();
   work.spend(arrived == 0 ? context_.costs().cpu_remap_ns
                           : context_.costs().cpu_fault_ns + context_.costs().cpu_fault_page_ns * arrived);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU accesses to managed memory: one fault at a time, one page per fault, the tree prefetcher towards the host.
+// Service of CPU faults on managed memory: one page per fault, one after the other, with the tree prefetcher.
 #pragma once
 
 #include "sim/driver/fault_service.h"
@@ -12,16 +12,16 @@ class HostFaults {
   HostFaults(DriverContext& context, Residency& residency, Thrashing& thrashing)
       : context_(context), residency_(residency), thrashing_(thrashing) {}
 
-  // The CPU touches one page; returns when it may go on. Free when the page is mapped with sufficient permission. A
-  // throttled thread only slept: the page is not mapped() then, and the touch is to be repeated at the time returned.
+  // Touches one page; returns when the CPU may go on, which is `now` if the page is mapped with enough permission. If
+  // the thread was throttled, the page is not mapped() then, and the caller must repeat the touch at that time.
   Nanoseconds touch(BlockIndex block, unsigned page, bool write, Nanoseconds now);
-  // A touch that does not fault; false if it would.
+  // Touches a page that is mapped; returns false if the touch would fault.
   bool access(BlockIndex block, unsigned page, bool write) {
     if (!mapped(block, page, write)) return false;
     if (context_.host_memory.limited()) note_use(block, page, write);
     return true;
   }
-  // True if a touch would not fault.
+  // Returns true if a touch would not fault.
   bool mapped(BlockIndex block, unsigned page, bool write) const {
     if (in_place(block)) return context_.system_memory->cpu_may(block, page, write);
     const ProcessorPages& host = context_.space.pages(block, kHost);

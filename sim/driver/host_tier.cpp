@@ -47,7 +47,7 @@ void HostTier::drop(BlockIndex b, const PageMask& pages) {
   context_.host_memory.drop_saved(b, pages);
 }
 
-// Memory for pages that come in now, of which the caller knows from where. Returns when the last of it is free.
+// Takes memory for pages that come from anywhere. Returns when the last of it is free.
 Nanoseconds HostTier::claim(Nanoseconds now, BlockIndex b, const PageMask& pages) {
   HostMemory& memory = context_.host_memory;
   const std::uint64_t wanted = pages.count();
@@ -67,13 +67,13 @@ Nanoseconds HostTier::claim(Nanoseconds now, BlockIndex b, const PageMask& pages
   return ready;
 }
 
-// Pushes out what was used longest ago, but nothing of the spared block, until so many pages are free or on their way.
+// Pushes out the least recently used units, but not the spared block's, until enough pages are free or about to be.
 void HostTier::reclaim_to(Nanoseconds now, std::uint64_t free_pages, BlockIndex spared) {
   HostMemory& memory = context_.host_memory;
   while (memory.free_pages() < free_pages) {
     auto unit = memory.coldest(spared);
     if (!unit) break;
-    // Units of one block that follow one another in age go together.
+    // Consecutive units of one block go together.
     const BlockIndex b = unit->block;
     PageMask pages;
     for (; unit && unit->block == b && memory.free_pages() < free_pages; unit = memory.coldest(spared)) {
@@ -84,7 +84,7 @@ void HostTier::reclaim_to(Nanoseconds now, std::uint64_t free_pages, BlockIndex 
   }
 }
 
-// The pages have left memory for the SSD.
+// Writes pages that left memory to the SSD, as far as it has no valid copy, and unmaps them.
 void HostTier::push_out(Nanoseconds now, BlockIndex b, const PageMask& pages) {
   HostMemory& memory = context_.host_memory;
   ProcessorPages& host = context_.space.pages(b, kHost);
@@ -106,7 +106,7 @@ void HostTier::push_out(Nanoseconds now, BlockIndex b, const PageMask& pages) {
   }
 }
 
-// Between memory and SSD, a request per run. Returns when the last of them is done.
+// Moves pages between memory and SSD, one request per run. Returns when the last request is done.
 Nanoseconds HostTier::pass(bool write, Nanoseconds earliest, BlockIndex b, const PageMask& pages) {
   link::StorageQueue& queue = write ? context_.topology.ssd_write() : context_.topology.ssd_read();
   Counters& counters = context_.counters;

@@ -54,7 +54,7 @@ void end_writing(DriverContext& context, Thrashing& thrashing, Work& work, Block
     const PageMask ended = single & theirs.resident & theirs.writable;
     if (ended.empty()) continue;
     thrashing.on_revocation(b, ended, holder, work.cpu);
-    // What the host loses, the copy that follows takes and pays for (Residency::to_gpu).
+    // The copy to the GPU that follows takes the host's mapping and pays for it (Residency::to_gpu).
     if (holder.is_host()) continue;
     work.spend(context.costs().protect_block_ns);
     theirs.writable -= ended;
@@ -65,7 +65,7 @@ void end_writing(DriverContext& context, Thrashing& thrashing, Work& work, Block
 
 namespace {
 
-// Maps those of the pages that the GPU does not hold, and the host or a peer of it does. A preferred location gets no
+// Maps those of the pages that the host or a peer of the GPU holds and the GPU does not. A preferred location gets no
 // remote mappings: it faults and pulls the pages.
 void map_elsewhere(DriverContext& context, Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
   const VaBlock& block = context.space.block(b);
@@ -110,7 +110,7 @@ void map_pinned(DriverContext& context, Work& work, BlockIndex b,
     if (processor.is_gpu()) {
       map_elsewhere(context, work, b, processor.gpu(), pages);
     } else {
-      // The host maps only its own memory: pages pinned there.
+      // The host maps only its own memory: pages that are pinned there.
       const PageMask own = (pages & host.resident) - context.host_memory.swapped(b, host.resident);
       host.mapped |= own;
       host.writable |= own - context.space.block(b).read_duplicated;

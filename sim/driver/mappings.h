@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU maps: pages that it holds, and pages that live elsewhere, for whoever faults and beyond that for
-// accessed-by hints, evicted pages under access counters, and the processors that fight over a pinned page.
+// Page-table entries of GPUs: for pages on the GPU, and for pages that live elsewhere. Those serve a faulting GPU,
+// accessed-by hints, evicted pages under access counters, and processors that fight over a pinned page.
 //
 // Follows NVIDIA UVM 580 uvm_va_block.c (add_mappings_after_migration and the worker that runs after evictions) and
 // uvm_perf_thrashing.c (unmap_remote_pinned_pages).
@@ -13,33 +13,33 @@
 
 namespace uvmsim::driver {
 
-// Page-table entries of a GPU for pages resident on it, and for pages resident elsewhere.
+// Maps pages that are resident on the GPU (map_local) or elsewhere (map_remote).
 void map_local(DriverContext& context, Work& work, BlockIndex block, unsigned gpu, const PageMask& pages,
                const PageMask& writable);
 void map_remote(DriverContext& context, Work& work, BlockIndex block, unsigned gpu, const PageMask& pages,
                 const PageMask& writable);
-// They go. Every such step comes through here: kernels in flight rely on it.
+// Unmaps the pages. All unmapping must go through here, as kernels in flight rely on it.
 void unmap(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages);
 
-// `pages` are about to be read-duplicated. Those that are no duplicates yet may be written by nobody any more: whoever
-// holds the only copy keeps its mapping and faults when it writes next. (block_prep_read_duplicate_mapping)
+// Prepares read duplication of `pages`. The holder of a page that has no duplicates yet loses the right to write it: it
+// keeps its mapping and faults on its next write. (block_prep_read_duplicate_mapping)
 void end_writing(DriverContext& context, Thrashing& thrashing, Work& work, BlockIndex block, const PageMask& pages);
 
-// `pages` became resident on the host or a GPU: GPUs in accessed_by map them there.
+// Maps `pages`, which became resident on the host or a GPU, on the GPUs in accessed_by.
 void map_after_migration(DriverContext& context, Work& work, BlockIndex block, const PageMask& pages);
 
-// `pages` were evicted from the GPU to the host: as above, and the GPU itself keeps them mapped when access counters
-// may bring them back, where the link is coherent (uvm_va_block.c), or its migrate policy lets them rest there. The
-// driver does this in a deferred worker, so the evicting operation does not wait for it.
+// Maps `pages`, which the GPU evicted to the host, as above. The GPU itself keeps them mapped when access counters may
+// bring them back, where the link is coherent (uvm_va_block.c), or if its migrate policy leaves them remote-mapped. The
+// driver does this in a deferred worker, so that the evicting operation does not wait for it.
 void map_after_eviction(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages, Nanoseconds now);
 
-// Pages were placed by a pin: the processors that fight over them map them remotely.
+// Maps pinned pages remotely on the processors that fight over them.
 void map_pinned(DriverContext& context, Work& work, BlockIndex block,
                 const std::vector<Thrashing::Verdict::RemoteMapping>& mappings);
 
 // Removes the remote mappings of pages that are no longer pinned, except those of accessed_by.
 void unmap_unpinned(DriverContext& context, BlockIndex block, const PageMask& pages);
-// The same for all pins whose time is up.
+// Unpins all pages whose pin has expired, and removes their remote mappings likewise.
 void expire_pins(DriverContext& context, Thrashing& thrashing, Nanoseconds now);
 
 }  // namespace uvmsim::driver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of pages over links: pushes to copy engines, along the way that was chosen.
+// Copies of pages over links: pushes to copy engines, along a route.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace uvmsim::driver {
 
-// Pages of a block that move, disjoint, and why. Prefetched ones are kPrefetch.
+// Disjoint pages of a block that move, with the cause; that of prefetched pages is kPrefetch.
 struct Load {
   PageMask demanded;
   PageMask prefetched;
@@ -19,22 +19,22 @@ struct Load {
 };
 
 struct Path {
-  ProcessorId from, to;  // one of them the host, or two GPUs
+  ProcessorId from, to;  // the host and a GPU, or two GPUs
 };
 
 class PageCopies {
  public:
   explicit PageCopies(DriverContext& context) : context_(context) {}
 
-  // One push: a run per maximal stretch of contiguous pages with one cause. Returns when the last one ends.
+  // Issues one push: a run per maximal stretch of contiguous pages with one cause. Returns when the last run ends.
   Nanoseconds push(Work& work, BlockIndex block, const Path& path, Nanoseconds start, const Load& load);
-  // Stripe by stripe, hop by hop. Returns when the source has been read.
+  // Copies along the route, stripe by stripe, hop by hop. Returns when the source has been read.
   Nanoseconds carry(Work& work, BlockIndex block, const Path& path, const policy::Route& way, Nanoseconds start,
                     const Load& load);
 
  private:
   DriverContext& context_;
-  std::vector<TransferEvent> runs_;  // of the push in hand
+  std::vector<TransferEvent> runs_;  // of the current push
 };
 
 }  // namespace uvmsim::driver

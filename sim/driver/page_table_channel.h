@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The channel through which the driver writes a GPU's page tables and invalidates its TLBs.
 //
-// One push runs after the other. Mapping a block waits for its copies, and everything behind it waits too: where the
-// blocks of a batch each need a victim, the victim's unmapping, and so its copy to the host, cannot begin before the
-// block served last has arrived. (NVIDIA UVM, uvm_channel.c: a push takes the first channel of its type with room.)
+// One push runs after the other. Mapping a block waits for its copies, and every push behind it waits too: if each
+// block of a batch needs a victim, the victim's unmapping, and so its copy to the host, cannot begin before the block
+// served last has arrived. (NVIDIA UVM, uvm_channel.c: a push takes the first channel of its type with room.)
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@ namespace uvmsim::driver {
 
 class PageTableChannel {
  public:
-  // A push that the driver issues at `issued` and that takes `duration` once those before it are done. Returns its end.
+  // Runs a push that the driver issues at `issued` and that takes `duration` after those before it. Returns its end.
   Nanoseconds push(Nanoseconds issued, Nanoseconds duration) {
     return busy_until_ = std::max(busy_until_, issued) + duration;
   }
-  // A push whose work ends at `end`, since it waits until then for copies.
+  // Runs a push that waits for copies and ends with them, at `end`.
   void push_until(Nanoseconds end) { busy_until_ = std::max(busy_until_, end); }
 
   void add_state(StateDigest& digest) const { digest.add_future(busy_until_); }

@@ -19,7 +19,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
 
   context_.hooks->before_arrival(b, gpu);
   context_.host_memory.use(b, migration.pages());
-  // First, because a short block may lose pages of its own to the evictions that this takes.
+  // This comes first, because a short block may lose pages of its own to the evictions.
   const Demand demand{b, gpu, migration.spared};
   chunks_.back(work, demand, migration.pages());
   const PageMask absent = migration.pages() - mine.resident;
@@ -31,8 +31,8 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   const PageMask copied = (absent & host.resident) - from_peers - block.discarded;
   const PageMask populated = absent - copied - from_peers;
 
-  // The host loses its mappings of what moves, also of copies of what is here already, and the right to write what is
-  // duplicated. What was evicted before is not mapped there: nothing to do.
+  // The host loses its mappings of pages that move, also of copies of pages that are here already; it loses the right
+  // to write pages that are duplicated. Evicted pages are not mapped on the host, so that they need no work.
   const config::DriverCosts& costs = context_.costs();
   (migration.duplicate ? host.writable & copied : host.mapped & migration.pages())
       .for_each_run(
@@ -62,7 +62,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
     work.spend(context_.costs().populate_page_ns * populated.count());
     work.await(ready);
   }
-  // The nearest copies first; one engine does not wait for the other.
+  // The nearest copies go first; the engines do not wait for each other.
   if (!from_peers.empty()) copy_from_peers(work, b, gpu, ready, from_peers, migration, ways);
   if (!copied.empty()) copy_from_host(work, b, gpu, ready, copied, on_host_before, migration);
   if (!copied.empty() || !from_peers.empty()) work.spend(context_.costs().after_push_ns);
@@ -104,7 +104,7 @@ void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   context_.hooks->after_arrival(work, b, gpu, migration.spared);
 }
 
-// Their copies stay, read-only.
+// Makes the copies on peers read-only.
 void Residency::protect_on_peers(BlockIndex b, unsigned gpu, const PageMask& pages) {
   for (unsigned other = 0; other < context_.space.gpu_count(); ++other) {
     if (other == gpu) continue;
@@ -115,13 +115,13 @@ void Residency::protect_on_peers(BlockIndex b, unsigned gpu, const PageMask& pag
   }
 }
 
-// Moves pages of other GPUs to this one; those whose way leads through the host are on the host afterwards.
+// Chooses the routes of pages on other GPUs to this one. Pages whose route leads through the host are copied there now.
 Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu, const Migration& migration) {
   AddressSpace& space = context_.space;
   const ProcessorId self = gpu_processor(gpu);
   const bool asks = asks_route(context_, gpu);
   Ways ways;
-  // What moves: where a link joins the two, of several copies the first.
+  // Pages are fetched from the first GPU that holds them and has a link to this one.
   PageMask left = migration.pages() - space.pages(b, self).resident - space.block(b).discarded;
   for (unsigned other = 0; other < space.gpu_count(); ++other) {
     if (other == gpu) continue;
@@ -152,7 +152,7 @@ Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu
   return ways;
 }
 
-// `asked`: of the pages, those that did not come to the host on the way.
+// `asked`: those of the pages whose way is still open, as they did not come to the host on the way.
 void Residency::copy_from_host(Work& work, BlockIndex b, unsigned gpu, Nanoseconds ready, const PageMask& pages,
                                const PageMask& asked, const Migration& migration) {
   const ProcessorId self = gpu_processor(gpu);
@@ -179,14 +179,14 @@ void Residency::copy_from_host(Work& work, BlockIndex b, unsigned gpu, Nanosecon
   bring(around, way);
 }
 
-// A push per GPU that holds some of the pages.
+// Issues a push per GPU that holds some of the pages.
 void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseconds ready, PageMask pages,
                                 const Migration& migration, const Ways& ways) {
   for (unsigned other = 0; other < context_.space.gpu_count() && !pages.empty(); ++other) {
     if (other == gpu || !ways.by_links(other)) continue;
     const PageMask here = pages & context_.space.pages(b, gpu_processor(other)).resident;
     if (here.empty()) continue;
-    // A lent chunk comes back in one piece, whichever of its pages are demanded, and is free when it has been read.
+    // A lent chunk comes back as a whole, whichever of its pages are demanded, and is free when it has been read.
     GpuMemory& memory = context_.gpus[other].memory;
     const ChunkId chunk = memory.whole(b);
     const bool lent = chunk.valid() && memory.chunk(chunk).state == ChunkState::kForeign;
@@ -214,7 +214,7 @@ void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     ProcessorPages& theirs = space.pages(b, gpu_processor(gpu));
     const PageMask copied = (zeroed & theirs.resident) - block.discarded;  // of several copies, the first
-    // Remote mappings of pages that the host holds already stay.
+    // Remote mappings of pages that the host already holds stay.
     if (!migration.duplicate) unmap(context_, b, gpu, absent | (theirs.resident & migration.pages()));
     zeroed -= theirs.resident;
     if (!copied.empty()) {

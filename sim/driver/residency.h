@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving pages: makes them resident on a GPU or on the host.
+// Migration of pages: makes them resident on a GPU or on the host.
 //
 // Follows NVIDIA UVM 580 uvm_va_block.c: unmap, populate, zero, copy, update residency, mark the chunk used. Each call
-// advances a Work time line. Policies are told of every change of residency. Its parts: memory that pages come to
-// (ChunkSupply), how they leave (Departures), links (PageCopies), the host's memory (HostTier).
+// advances a Work time line. Policies are told of every change of residency. The parts are the memory that pages come
+// to (ChunkSupply), how they leave (Departures), links (PageCopies) and the host's memory (HostTier).
 #pragma once
 
 #include <span>
@@ -14,15 +14,15 @@
 
 namespace uvmsim::driver {
 
-// What to make resident, and why. `demanded` and `prefetched` are disjoint; either may be empty.
+// The pages to make resident, and why. `demanded` and `prefetched` are disjoint; either may be empty.
 struct Migration {
   PageMask demanded;
   PageMask prefetched;
   TransferCause cause = TransferCause::kFault;  // of the demanded pages; prefetched ones are kPrefetch
   bool duplicate = false;                       // read duplication: sources keep their copies
   bool staged = false;                          // to the host on the way to a GPU: the pages are not mapped there
-  const policy::Route* way = nullptr;           // of pages that the host holds; null: it is asked for
-  std::span<const BlockIndex> spared = {};      // evictions leave memory of these alone; ascending
+  const policy::Route* way = nullptr;           // of pages that the host holds; null: the route policy is asked
+  std::span<const BlockIndex> spared = {};      // blocks whose memory evictions leave alone; ascending
 
   PageMask pages() const { return demanded | prefetched; }
   Load part(const PageMask& mask) const { return {demanded & mask, prefetched & mask, cause}; }
@@ -41,10 +41,9 @@ class Residency {
         departures_(context, copies_, host_tier_, backing_),
         chunks_(context, backing_, departures_) {}
 
-  // Makes the pages resident on the GPU, evicting when it is full. Pages resident nowhere are populated with zeros.
-  // Mapping is the caller's step (map_local).
+  // Makes the pages resident on the GPU, evicting when it is full. Pages resident nowhere are populated with zeros. The
+  // caller must map them (map_local).
   void to_gpu(Work& work, BlockIndex block, unsigned gpu, const Migration& migration);
-  // Makes the pages resident on the host.
   void to_host(Work& work, BlockIndex block, const Migration& migration);
 
   ChunkSupply& chunks() { return chunks_; }
@@ -53,10 +52,10 @@ class Residency {
   HostTier& host_tier() { return host_tier_; }
 
  private:
-  // Of pages on other GPUs: how they come to the destination.
+  // The routes of pages on other GPUs to their destination.
   struct Ways {
-    std::uint32_t by_host = 0;           // a bit per GPU: through the host
-    Nanoseconds on_host{};               // when what went through the host is there
+    std::uint32_t by_host = 0;           // a bit per source GPU: through the host
+    Nanoseconds on_host{};               // arrival on the host of what went through it
     std::vector<policy::Route> detours;  // by GPU that holds the pages; empty: none
     bool by_links(unsigned gpu) const { return (by_host >> gpu & 1) == 0; }
     policy::Route detour(unsigned gpu) const { return detours.empty() ? policy::Route{} : detours[gpu]; }

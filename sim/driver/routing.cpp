@@ -13,7 +13,7 @@ using policy::Route;
 
 namespace {
 
-// What a router may ask about one move.
+// The queries that a router may make about one move.
 class MoveQueries final : public policy::RouteQueries {
  public:
   MoveQueries(DriverContext& context, unsigned gpu, const Move& move, std::uint32_t full)
@@ -45,7 +45,7 @@ class MoveQueries final : public policy::RouteQueries {
  private:
   bool exists(unsigned gpu) const { return gpu < context_.gpus.size(); }
 
-  // Null where no link joins the two.
+  // Returns null if no link joins the two.
   const link::CopyEngine* engine(ProcessorId from, ProcessorId to) const {
     const link::Topology& topology = context_.topology;
     if (from == to || (from.is_gpu() && !exists(from.gpu())) || (to.is_gpu() && !exists(to.gpu()))) return nullptr;

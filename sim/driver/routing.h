@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which way memory moves: asks the route policy of the GPU and checks its answer; the driver's own way where there is
-// none.
+// Routes of copies: asks the GPU's route policy and checks its answer. Without a policy, copies go the driver's way.
 #pragma once
 
 #include "sim/driver/context.h"
@@ -10,8 +9,8 @@ namespace uvmsim::driver {
 
 policy::MoveCause move_cause(TransferCause cause);
 
-// The stripes of a route of several (Route::Way::kStriped): calls f(route, pages), each pages' own, none empty. Of any
-// other route: f(route, pages).
+// Calls f(route, pages) for each stripe of a striped route (Route::Way::kStriped); the stripes' pages are disjoint and
+// not empty. Any other route is one stripe.
 template <class F>
 void for_each_stripe(const policy::Route& route, const PageMask& pages, F&& f) {
   if (route.way != policy::Route::Way::kStriped) return f(route, pages);
@@ -19,7 +18,7 @@ void for_each_stripe(const policy::Route& route, const PageMask& pages, F&& f) {
   const std::uint64_t count = units.count() / kPagesPerBigPage;
   std::uint64_t weights = route.direct;
   for (const std::uint16_t weight : route.through) weights += weight;
-  std::uint64_t before = 0;  // weights of the stripes before
+  std::uint64_t before = 0;  // weights of the stripes before this one
   unsigned first = 0;        // page
   const auto units_of = [&](std::uint64_t weight) { return (count * weight + weights - 1) / weights; };
   const auto stripe = [&](std::uint64_t weight, const policy::Route& way) {
@@ -33,19 +32,19 @@ void for_each_stripe(const policy::Route& route, const PageMask& pages, F&& f) {
   for (unsigned gpu = 0; gpu < kMaxGpus; ++gpu) stripe(route.through[gpu], {policy::Route::Way::kGpu, gpu});
 }
 
-// Whether there is a policy to ask about moves of the GPU.
+// Returns whether a policy routes copies to and from the GPU.
 inline bool asks_route(const DriverContext& context, unsigned gpu) {
   return context.gpus.size() > 1 && context.gpus[gpu].router != nullptr;
 }
 
-// Pages of a block that move, for choose_route().
+// Describes a move of a block's pages for choose_route().
 inline policy::Move move_of(BlockIndex b, ProcessorId from, ProcessorId to, const PageMask& pages,
                             policy::MoveCause cause) {
   return {.block = b, .from = from, .to = to, .bytes = pages.count() * kBasePageBytes, .cause = cause};
 }
 
-// The way of the move, of which `now` need not be set. The answer can be carried out: kDirect where a link joins the
-// ends, kHost between two GPUs. `full`: GPUs, a bit each, to whose spare memory no more may be on its way.
+// Returns the route of the move, whose `now` need not be set. It can be carried out: kDirect if a link joins the ends,
+// kHost between two GPUs. `full`: bits of GPUs to whose spare memory no more copies may be on their way.
 policy::Route choose_route(DriverContext& context, Work& work, unsigned gpu, policy::Move move, std::uint32_t full = 0);
 
 }  // namespace uvmsim::driver

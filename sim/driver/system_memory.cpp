@@ -13,7 +13,7 @@ SystemMemory::SystemMemory(DriverContext& context)
       pages_per_host_page_(static_cast<unsigned>(context.system.coherence.host_page_bytes / kBasePageBytes)) {}
 
 std::uint64_t SystemMemory::host_page_count(const PageMask& pages) const {
-  // A mapping's last page may be cut by its end.
+  // The last page of a mapping may be cut by its end.
   return (pages.count() + pages_per_host_page_ - 1) / pages_per_host_page_;
 }
 
@@ -47,7 +47,7 @@ void SystemMemory::put_on_gpu(unsigned gpu, BlockIndex b, const PageMask& pages,
 
 void SystemMemory::pin(BlockIndex b) { put_on_host(b, context_.space.block(b).extent(), true); }
 
-// Whether the GPU has memory for the block; it is taken.
+// Takes memory of the GPU for the block; returns false if there is none.
 bool SystemMemory::takes(unsigned gpu, BlockIndex b) {
   GpuMemory& memory = context_.gpus[gpu].memory;
   if (!on_gpu_) return false;
@@ -60,7 +60,7 @@ bool SystemMemory::takes(unsigned gpu, BlockIndex b) {
   return true;
 }
 
-// What the prefetcher adds to faulted pages, in whole pages of the host.
+// Returns the prefetcher's additions to faulted pages, in whole pages of the host.
 PageMask SystemMemory::surroundings(Work& work, BlockIndex b, const PageMask& faulted, const PageMask& there,
                                     const PageMask& available) {
   const VaBlock& block = context_.space.block(b);
@@ -91,7 +91,7 @@ std::uint32_t SystemMemory::populate(Work& work, unsigned gpu, BlockIndex b, con
   const config::CoherenceConfig& costs = context_.system.coherence;
   const PageMask untouched = space.block(b).extent() - space.resident_anywhere(b);
   const PageMask fresh = host_pages(b, reads | writes) & untouched;
-  // Pages of zeros, mapped by the CPU: where they are, they get memory of their own.
+  // Pages of zeros that the CPU maps get memory of their own on the host.
   const PageMask zeros = host.resident - host.writable;
   const PageMask copied = host_pages(b, writes) & zeros;
   const bool local = !fresh.empty() && [&] {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of malloc, and pinned memory, on machines whose GPUs reach memory of the host.
+// Memory of malloc, and pinned memory, on machines whose GPUs can access host memory.
 //
-// Where the address mode is `ats` or `cdmm`, GPUs use the host's page tables: a page lies where it was touched first,
-// is used from there by everybody, and no fault moves it. Follows NVIDIA UVM 595 uvm_ats_faults.c and
+// In the address modes `ats` and `cdmm`, GPUs use the host's page tables: a page lies where it was touched first, all
+// processors access it there, and no fault moves it. Follows NVIDIA UVM 595 uvm_ats_faults.c and
 // uvm_migrate_pageable.c:
-//   a GPU's fault   populates what nobody has touched, on the GPU; with what the prefetcher adds within the 2 MB. A
-//   page
+//   a GPU's fault   populates untouched pages on the GPU, with the prefetcher's additions within the 2 MB. A page
 //                   that the CPU only read is the kernel's page of zeros: a write gives it memory on the host.
-//   a full GPU      what is populated comes to the host; nothing is evicted
-//   the CPU         populates on the host, and never pulls anything back
+//   a full GPU      populates pages on the host; nothing is evicted
+//   the CPU         populates pages on the host, and never pulls any back
 //   access counters move pages to the GPU (coherent_counters.h)
-// Under `hmm` the memory migrates on faults as managed memory does, and only pinned memory is this file's.
-// Pages count by pages of the host. A block takes a whole root chunk of the GPU, of which no evictor hears.
+// In the mode `hmm` the memory migrates on faults as managed memory does, and only pinned memory is handled here. Pages
+// are populated and moved in whole pages of the host. A block takes a root chunk that no evictor knows.
 #pragma once
 
 #include "sim/driver/context.h"
@@ -22,30 +21,30 @@ class SystemMemory {
  public:
   explicit SystemMemory(DriverContext& context);
 
-  // The block is memory that no fault moves.
+  // Returns whether the block is memory that no fault moves.
   bool serves(BlockIndex b) const { return in_place_ && context_.space.block(b).kind != MemoryKind::kManaged; }
 
-  // Pinned memory was allocated: it lies on the host, and all map it.
+  // Places a block of pinned memory on the host, where all GPUs map it.
   void pin(BlockIndex block);
-  // A fault batch begins: what it populates first pays for going to the host's page tables at all.
+  // Begins a fault batch: the first pages that it populates pay for entering the host's page tables.
   void begin_batch() { batch_pays_ = true; }
-  // A GPU faulted on pages that it does not map so. Returns how many faults were serviced.
+  // Services a GPU's faults on pages that it cannot access so. Returns the number of faults serviced.
   std::uint32_t populate(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes);
 
-  // Whether the CPU may access the page without a fault.
+  // Returns whether the CPU may access the page without a fault.
   bool cpu_may(BlockIndex block, unsigned page, bool write) const;
-  // It may not: what it touches is populated on the host. Returns when the CPU goes on.
+  // Populates on the host the page that the CPU faulted on. Returns when the CPU goes on.
   Nanoseconds cpu_touch(BlockIndex block, unsigned page, bool write, Nanoseconds now);
-  // What an access takes longer because the page lies on a GPU.
+  // Returns the extra time of an access to a page that lies on a GPU.
   std::uint64_t cpu_detour_ns(BlockIndex block, unsigned page, bool write) const;
 
-  // Of the block's pages on the host, those that come to the GPU when an access counter names `page`; none where the
-  // GPU is full. What their move costs; they have arrived.
+  // coming() returns the pages on the host that move to the GPU when an access counter names `page`; none if the GPU is
+  // full. move_ns() is the cost of their move, and arrive() ends it.
   PageMask coming(unsigned gpu, BlockIndex block, unsigned page);
   std::uint64_t move_ns(BlockIndex block, const PageMask& pages) const;
   void arrive(unsigned gpu, BlockIndex block, const PageMask& pages, Nanoseconds start, Nanoseconds end);
 
-  // Pages of the host that hold the given ones.
+  // Grows the pages to whole pages of the host.
   PageMask host_pages(BlockIndex b, const PageMask& pages) const {
     return pages.grown_to(pages_per_host_page_) & context_.space.block(b).extent();
   }

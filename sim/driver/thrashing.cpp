@@ -19,14 +19,14 @@ Nanoseconds ns(std::uint64_t n) { return Nanoseconds(static_cast<std::int64_t>(n
 }  // namespace
 
 struct Thrashing::Page {
-  Nanoseconds last = kNever;  // event
+  Nanoseconds last = kNever;  // time of the last event
   Nanoseconds throttle_end{};
   Nanoseconds pin_deadline = kNever;  // identifies the pin in pins_
   std::uint32_t processors = 0;       // bits of those that fight over the page
   std::uint32_t throttled = 0;        // bits; subset of processors
-  std::uint8_t events = 0;            // within a lapse of the one before
+  std::uint8_t events = 0;            // events that came within a lapse of the one before
   std::uint8_t throttles = 0;
-  bool revoked = false;                  // some of the events took a right to write
+  bool revoked = false;                  // an event took away a right to write
   ProcessorId winner = kNoProcessor;     // not throttled in this window
   ProcessorId pinned_at = kNoProcessor;  // kNoProcessor: not pinned
 };
@@ -95,7 +95,7 @@ void Thrashing::on_migration(BlockIndex b, const PageMask& pages, ProcessorId de
   note(b, pages, destination, now, Event::kMigration);
 }
 
-// The driver tells of a GPU's loss twice: of the right to write, and of the right to atomics, which comes with it.
+// The driver reports a GPU's loss twice: of the right to write, and of the right to atomics, which comes with it.
 void Thrashing::on_revocation(BlockIndex b, const PageMask& pages, ProcessorId processor, Nanoseconds now) {
   note(b, pages, processor, now, Event::kRevocation);
   if (processor.is_gpu()) note(b, pages, processor, now, Event::kRevocation);
@@ -141,7 +141,7 @@ void Thrashing::note(BlockIndex b, const PageMask& pages, ProcessorId destinatio
   });
 }
 
-// Throttle count and winner survive, as in the driver.
+// The throttle count and the winner survive, as in the driver.
 void Thrashing::reset_page(Tracked& tracked, unsigned index) {
   Page& page = (*tracked.pages)[index];
   if (page.throttled != 0) page.throttle_end = Nanoseconds{};
@@ -174,7 +174,7 @@ void Thrashing::forget(BlockIndex b) {
   *stamp = Stamp{};
 }
 
-// An epoch without thrashing ends the tracking of a block, unless it ever pinned a page.
+// Returns whether tracking of the block ends: after an epoch without thrashing, unless a page was ever pinned.
 bool Thrashing::over(const Tracked& tracked, Nanoseconds now) const {
   const config::DriverConfig& config = context_.system.driver;
   return tracked.last_thrashing != kNever && now - tracked.last_thrashing > ns(config.thrashing_epoch_ns) &&
@@ -239,7 +239,7 @@ Thrashing::Verdict Thrashing::ask(BlockIndex b, const PageMask& pages, Processor
   return verdict;
 }
 
-// The page thrashes.
+// Decides on one fault on a page that thrashes.
 Thrashing::Hint Thrashing::hint(BlockIndex b, unsigned index, Page& page, ProcessorId requester, Nanoseconds now) {
   if ((page.throttled & requester.bit()) != 0) {
     if (now < page.throttle_end && page.winner != requester) return {Hint::Kind::kThrottle};
@@ -250,7 +250,7 @@ Thrashing::Hint Thrashing::hint(BlockIndex b, unsigned index, Page& page, Proces
   if (now - page.last > lapse_ && page.pinned_at.is_none()) return {};
   page.processors |= requester.bit();
 
-  // A new throttle window has another winner than the one before, or none at first.
+  // A new throttle window has another winner than the last one: the requester, or none yet.
   if (now > page.throttle_end) {
     page.throttle_end = now + ns(context_.system.driver.thrashing_nap_ns);
     page.winner = page.winner == requester ? kNoProcessor : requester;
@@ -279,7 +279,7 @@ Thrashing::Hint Thrashing::migration_hint(BlockIndex b, unsigned index, const Pa
   const bool preferred_fights = !preferred.is_none() && (page.processors & preferred.bit()) != 0;
   if (!preferred_fights && !holder.is_none() && all_in(access_.fast_from(holder))) {
     if (!holder.is_host()) return pin(holder);
-    // A coherent host had better map the GPU's memory than the other way round.
+    // The driver prefers that a coherent host maps the GPU's memory, not the reverse.
     return requester.is_gpu() ? pin(requester) : Hint{};
   }
   if (requester == preferred) {
@@ -298,7 +298,7 @@ Thrashing::Hint Thrashing::migration_hint(BlockIndex b, unsigned index, const Pa
   return tired ? pin(requester) : Hint{};
 }
 
-// The processor nearest to the requester whose memory all can map; the requester if there is none.
+// Returns the processor nearest to the requester whose memory all can map; the requester if there is none.
 ProcessorId Thrashing::common_location(std::uint32_t processors, ProcessorId requester) const {
   std::uint32_t common = 0;
   for (unsigned p = 0; p < access_.processor_count(); ++p) {

@@ -2,10 +2,10 @@
 // The driver's thrashing heuristic: a page that bounces between processors is throttled for one of them, then pinned.
 //
 // Follows NVIDIA UVM 580 uvm_perf_thrashing.c. One GPU that evicts and refaults never triggers it: per-page tracking of
-// a block starts only with an event whose destination differs from the block's last one, within the lapse. Until then
-// a block costs one stamp of 16 bytes. Revocations under read duplication count alike: pages that the CPU wrote and a
-// GPU writes again and again become thrashing, and are then left alone by what else is served in their block. Time only
-// passes with the callers' `now`; pins run out when expire() is called.
+// a block starts only with an event whose destination differs from the block's last one, within the lapse. Until then a
+// block costs one stamp of 16 bytes. Revocations under read duplication count alike: pages that the CPU wrote and a GPU
+// writes again and again become thrashing, and later prefetches in their block leave them alone. Time only passes with
+// the callers' `now`; pins run out when expire() is called.
 #pragma once
 
 #include <cstdint>
@@ -28,23 +28,23 @@ class Thrashing {
   Thrashing(DriverContext& context, const AccessMatrix& access);
   ~Thrashing();
 
-  // False when the heuristic is disabled: callers then skip on_migration.
+  // Returns false if the heuristic is disabled: callers then skip on_migration.
   bool interested() const { return enabled_; }
-  // True if the block has per-page tracking, so that pages() and ask() can answer anything but "none".
+  // Returns true if the block has per-page tracking. Without it pages() is empty and ask() returns no verdict.
   bool tracks(BlockIndex block) const;
-  // Pages of the block that are thrashing or pinned now (kept out of the prefetch tree).
+  // Returns the block's pages that are thrashing or pinned now (kept out of the prefetch tree).
   PageMask pages(BlockIndex block) const;
   PageMask pinned(BlockIndex block) const;
 
-  // `pages` moved to `destination` by a fault, prefetch or access-counter migration (not eviction, not user calls, not
-  // first touch, not read duplication). Pinned pages among them are ignored.
+  // Counts a move of `pages` to `destination` by a fault, prefetch or access-counter migration (not eviction, not user
+  // calls, not first touch, not read duplication). Pinned pages among them are ignored.
   void on_migration(BlockIndex block, const PageMask& pages, ProcessorId destination, Nanoseconds now);
-  // `processor` lost the right to write pages, as they were read-duplicated; it keeps its mappings.
+  // Counts the loss of `processor`'s right to write pages that were read-duplicated; it keeps its mappings.
   void on_revocation(BlockIndex block, const PageMask& pages, ProcessorId processor, Nanoseconds now);
-  // User migrations, read duplication and hints on `pages`: those that thrash start anew. Returns the ones that were
-  // pinned; their remote mappings are the caller's to remove.
+  // Resets the thrashing state of `pages` after user migrations, read duplication or hints. Returns the pages that were
+  // pinned; the caller must remove their remote mappings.
   PageMask reset(BlockIndex block, const PageMask& pages);
-  // The block was freed.
+  // Drops the state of a block that was freed.
   void forget(BlockIndex block);
 
   struct Verdict {
@@ -62,32 +62,32 @@ class Thrashing {
 
     PageMask pinned() const { return pinned_here | pinned_to_host | pinned_to_peer; }
   };
-  // What to do with faults of `requester` on `pages`. Pages of no mask in the answer are serviced as if nothing was.
+  // Judges faults of `requester` on `pages`. Pages in no mask of the verdict are serviced as usual.
   Verdict ask(BlockIndex block, const PageMask& pages, ProcessorId requester, Nanoseconds now);
-  // Where a pinned page is placed; kNoProcessor if it is not pinned.
+  // Returns where a pinned page is placed; kNoProcessor if it is not pinned.
   ProcessorId pin_location(BlockIndex block, unsigned page) const;
 
   struct Unpinned {
     BlockIndex block;
     PageMask pages;
   };
-  // Cheap test for expire() having something to do.
+  // Returns whether expire() would have work; cheap.
   bool pins_expired(Nanoseconds now) const { return !pins_.empty() && pins_.front().deadline <= now; }
-  // Unpins pages whose deadline has passed, oldest first. Their remote mappings are the caller's to remove.
+  // Unpins pages whose deadline has passed, oldest first. The caller must remove their remote mappings.
   std::vector<Unpinned> expire(Nanoseconds now);
 
-  // Refuses while pages are pinned.
+  // Makes the digest refuse while pages are pinned.
   void add_state(StateDigest& digest) const;
 
-  // The gap between events of a page that counts as thrashing; changes only with thrashing_adaptive_lapse.
+  // Returns the gap between events of a page that counts as thrashing; it changes only with thrashing_adaptive_lapse.
   Nanoseconds lapse() const { return lapse_; }
 
  private:
   struct Page;
   struct Tracked;
-  // Per block, tracked or not. `tracking` is an index into tracked_, 0 for none.
+  // The last event of a block, tracked or not. `tracking` is an index into tracked_; 0: no per-page tracking.
   struct Stamp {
-    Nanoseconds last{-1};  // of its events; -1: there was none
+    Nanoseconds last{-1};  // of the block's events; -1: none yet
     std::uint32_t tracking = 0;
     ProcessorId processor = kNoProcessor;
   };
@@ -121,7 +121,7 @@ class Thrashing {
   SparseTable<Stamp> stamps_;                      // by block
   std::vector<std::unique_ptr<Tracked>> tracked_;  // [0] is unused
   std::vector<std::uint32_t> free_;                // indices of tracked_
-  std::deque<Pin> pins_;                           // by deadline; pages reset meanwhile stay in the list
+  std::deque<Pin> pins_;                           // by deadline; may contain pages that were reset since
 };
 
 }  // namespace uvmsim::driver

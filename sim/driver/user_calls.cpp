@@ -5,7 +5,7 @@
 
 namespace uvmsim::driver {
 
-// A driver with larger pages moves every one that a range touches, and discards those that lie in it as a whole.
+// Drivers with larger pages migrate each page that a range touches, and discard only pages that lie wholly in it.
 PageMask UserCalls::touched(const BlockSpan& span) const { return context_.whole_pages(span.block, span.mask()); }
 
 PageMask UserCalls::enclosed(const BlockSpan& span) const {
@@ -39,8 +39,8 @@ UserCalls::Times UserCalls::prefetch(std::span<const BlockSpan> spans, Processor
     migrate(work, span, destination);
     if (destination.is_host()) work.cpu = work.done();
   };
-  // Two passes when several blocks are concerned: all transfers first, then the same again with mappings
-  // (uvm_migrate.c). A block that the rest of the range has pushed out meanwhile moves twice.
+  // Two passes run if the range has several blocks: all transfers first, then the same again with mappings
+  // (uvm_migrate.c). A block that the rest of the range evicted meanwhile moves twice.
   for (const BlockSpan& span : spans) first_pass(span);
   for (const BlockSpan& span : spans) {
     if (spans.size() > 1) migrate(work, span, destination);
@@ -50,7 +50,7 @@ UserCalls::Times UserCalls::prefetch(std::span<const BlockSpan> spans, Processor
   return {work.cpu, work.done()};
 }
 
-// The thread's time for a block. False: its pages are there already.
+// Charges the thread's time for a block. Returns false if all pages are at the destination already.
 bool UserCalls::charge(Work& work, const BlockSpan& span, ProcessorId destination) const {
   const config::DriverCosts& costs = context_.costs();
   const PageMask coming = touched(span) - context_.space.pages(span.block, destination).resident;
@@ -160,7 +160,7 @@ void UserCalls::change(Hints& hints, trace::Advice advice, ProcessorId processor
   }
 }
 
-// The CPU's mappings of a block are made anew.
+// Charges for remaking the CPU's mappings of a block.
 void UserCalls::spend_on_host_block(Work& work, BlockIndex b, const PageMask& pages) const {
   if (context_.space.pages(b, kHost).mapped.intersects(pages)) work.spend(context_.costs().advise_host_block_ns);
 }
@@ -171,7 +171,7 @@ void UserCalls::set_preferred(Work& work, BlockIndex b, const PageMask& pages, P
   map_after_migration(context_, work, b, pages);
 }
 
-// Copies become read-only; mappings of others go, so that their reads make copies.
+// Makes all copies read-only. Other remote mappings are removed, so that later reads make copies.
 void UserCalls::set_read_mostly(Work& work, BlockIndex b, const PageMask& pages) {
   unmap_unpinned(context_, b, pages);
   const PageMask protect = context_.space.pages(b, kHost).writable & pages;
@@ -192,7 +192,7 @@ void UserCalls::set_read_mostly(Work& work, BlockIndex b, const PageMask& pages)
   }
 }
 
-// One copy stays: the preferred location's if it has one, else the host's. (uvm_va_block_unset_read_duplication)
+// Keeps one copy: on the preferred location if it has one, else on the host. (uvm_va_block_unset_read_duplication)
 void UserCalls::unset_read_mostly(Work& work, BlockIndex b, const PageMask& pages) {
   const PageMask& duplicated = context_.space.block(b).read_duplicated;
   context_.space.for_each_part(b, [&](const BlockPart& part) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program asks of the driver directly: prefetch, advice, discard, free.
+// The calls of the program to the driver: prefetch, advice, discard.
 #pragma once
 
 #include "sim/driver/residency.h"
@@ -18,22 +18,22 @@ struct BlockSpan {
 
 class UserCalls {
  public:
-  // What advice makes of the hints of memory; that on which kSetPinned and kUnsetPinned bear is AddressSpace::pin's.
+  // Applies advice to the hints of memory; pinning (kSetPinned, kUnsetPinned) is done by AddressSpace::pin instead.
   static void change(Hints& hints, trace::Advice advice, ProcessorId processor);
 
   UserCalls(DriverContext& context, Residency& residency, Thrashing& thrashing);
 
-  // When the driver's thread, which the caller waits for, is through, and when the last copy is done.
+  // The end of the driver's thread, for which the caller waits, and the end of the last copy.
   struct Times {
     Nanoseconds returned, done;
   };
-  // cudaMemPrefetchAsync of the spans, ascending. To the host, the thread waits for every copy before it maps the pages
-  // there. What does not fit pushes the head of the range out again, as the driver does.
+  // Executes cudaMemPrefetchAsync of the spans, ascending. To the host, the thread waits for every copy before it maps
+  // the pages there. If the range does not fit, its tail evicts its head, as in the driver.
   Times prefetch(std::span<const BlockSpan> spans, ProcessorId destination, Nanoseconds start);
-  // cudaMemAdvise of the spans: their pages have the hint, others of the same block do not. Moves nothing. Returns when
-  // the call returns.
+  // Executes cudaMemAdvise of the spans, which moves no pages: pages of the spans get the hint, others of the same
+  // block do not. Returns when the call returns.
   Nanoseconds advise(std::span<const BlockSpan> spans, trace::Advice advice, ProcessorId processor, Nanoseconds start);
-  // cudaMemDiscardBatchAsync: the driver's variant that unmaps, so that a later write is seen.
+  // Executes cudaMemDiscardBatchAsync, in the driver's variant that unmaps, so that a later write is seen.
   void discard(std::span<const BlockSpan> spans);
 
  private:
@@ -50,7 +50,7 @@ class UserCalls {
   DriverContext& context_;
   Residency& residency_;
   Thrashing& thrashing_;
-  config::DriverCosts call_costs_;  // of the steps of a prefetch: nothing but what they evict or allocate on the host
+  config::DriverCosts call_costs_;  // for the steps of a prefetch: only evictions and host allocations cost time
 };
 
 }  // namespace uvmsim::driver

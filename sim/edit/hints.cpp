@@ -20,7 +20,7 @@ namespace {
 using When = HintRule::When;
 using Do = HintRule::Do;
 
-// In the order of the enums.
+// The names are in the order of the enums.
 constexpr std::array<std::string_view, 5> kWhenNames = {"tensor_alloc", "tensor_free", "object_alloc", "kernel",
                                                         "iteration"};
 constexpr std::array<std::string_view, 13> kDoNames = {
@@ -37,7 +37,7 @@ constexpr std::array kAdvice = {AdviceOf{Advice::kSetPinned, Device::kGpu0},
                                 AdviceOf{Advice::kSetPreferredLocation, Device::kHost},
                                 AdviceOf{Advice::kSetAccessedBy, Device::kGpu0}};
 
-// What the action makes of an allocation; nothing: it adds a call.
+// Returns the kind of memory that the action gives to an allocation; nothing if the action adds a call instead.
 std::optional<ObjectKind> kind_by(Do action) {
   switch (action) {
     case Do::kAsManaged:
@@ -53,7 +53,7 @@ std::optional<ObjectKind> kind_by(Do action) {
   }
 }
 
-// Of prefetches ahead: no stream of a recording, so that kernels do not wait for them.
+// Prefetches ahead use this stream, which no recording uses, so that kernels do not wait for them.
 constexpr std::uint32_t kHintStream = 31;
 
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -77,7 +77,7 @@ Enum named(std::string_view word, const std::array<std::string_view, N>& names, 
   return static_cast<Enum>(found - names.begin());
 }
 
-// "0-50%"
+// Reads a part of an allocation: "0-50%"
 void read_part(std::string_view word, HintRule& rule, const std::string& where) {
   const std::size_t dash = word.find('-');
   std::optional<std::uint64_t> first, end;
@@ -92,7 +92,7 @@ void read_part(std::string_view word, HintRule& rule, const std::string& where) 
   rule.end_percent = static_cast<std::uint32_t>(*end);
 }
 
-// Where so many percent of an allocation end: at 2 MiB, the driver's granularity.
+// Returns the offset of a percentage of an allocation, rounded to 2 MiB, the driver's granularity.
 std::uint64_t part_of(std::uint64_t bytes, std::uint32_t percent) {
   return percent == 100 ? bytes : bytes / 100 * percent / kBlockBytes * kBlockBytes;
 }
@@ -188,7 +188,7 @@ bool HintedProgram::next(Record& record) {
   return true;
 }
 
-// Until the kernel that the farthest prefetch of the first record may look at is there.
+// Reads records until the kernel is there that the farthest prefetch of the first record may look at.
 void HintedProgram::fill() {
   Record record;
   while (kernels_ahead_ <= farthest_ && source_(record)) {
@@ -249,7 +249,7 @@ void HintedProgram::apply(When when, std::string_view name, ObjectId id, const L
   }
 }
 
-// What kernels ahead of the one that is launched touch of what is allocated by now.
+// Adds prefetches of memory that a kernel ahead of the launched one touches and that is allocated by now.
 void HintedProgram::prefetch_of(const Kernel& launched) {
   for (const HintRule& rule : rules_) {
     if (rule.when != When::kKernel || !matches(rule.name, launched.name)) continue;

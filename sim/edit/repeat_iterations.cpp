@@ -29,7 +29,7 @@ std::int64_t time_of(const std::vector<Record>& records) {
   return total;
 }
 
-// Whether behind the last operation, and before this record, there is a free that only ends the program.
+// Returns whether the record follows, after the last operation, a free that only ends the program.
 bool is_behind_program(const std::vector<Record>& records, std::size_t at, const IterationPlan& plan) {
   if (plan.freed_at_the_end.empty()) return false;
   const auto is_operation = [](const Record& record) {
@@ -101,7 +101,7 @@ IterationRepeater::Passes IterationRepeater::passes() const {
   return {repeated_->number, repetitions_ + (plan_.freed_at_the_end.empty() ? 1 : 0)};
 }
 
-// One record of the source, into what is ready or into what is held back.
+// Reads one record of the source into `ready_` or into the iteration that is held back.
 bool IterationRepeater::read() {
   Record record;
   if (!source_(record)) return false;
@@ -170,7 +170,7 @@ void IterationRepeater::end_of_source() {
   }
 }
 
-// The program goes on after fewer iterations than it did.
+// Passes on the rest of the program after fewer iterations than it recorded, unless it uses memory of the others.
 void IterationRepeater::keep_without_left_out() {
   std::uint64_t number = open_first_;
   for (Record& record : open_.records) {
@@ -232,7 +232,7 @@ void IterationRepeater::choose() {
   find_next_of_pass();
 }
 
-// Whether the present pass goes without the record.
+// Returns whether the current pass omits the record.
 bool IterationRepeater::is_omitted(const Record& record) const {
   if (const auto* opened = std::get_if<ObjectAlloc>(&record)) {
     return pass_ != 0 && plan_.opened_once.contains(opened->id);
@@ -242,7 +242,7 @@ bool IterationRepeater::is_omitted(const Record& record) const {
   return freed && plan_.freed_at_the_end.contains(*freed);
 }
 
-// From `at_` on, in this pass or at the begin of the next one.
+// Finds the next record from `at_` on, in this pass or at the beginning of the next one.
 void IterationRepeater::find_next_of_pass() {
   const std::vector<Record>& records = repeated_->content.records;
   while (pass_ <= repetitions_) {
@@ -266,7 +266,7 @@ void IterationRepeater::name_pass() {
   for (const auto& [old, fresh] : plan_.kept) {
     if (pass_ != 0) names[old] = names_.at(fresh);
   }
-  // The last pass is the recorded one.
+  // The last pass is the recorded one and keeps its ids.
   for (const ObjectId id : plan_.renamed) names[id] = pass_ == repetitions_ ? id : next_id_++;
   names_ = std::move(names);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a recorded program can be made longer (repeat_iterations.h).
+// The answer to whether a recorded program can be made longer (repeat_iterations.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace uvmsim::trace {
 struct Repeatable {
   std::uint64_t marked = 0;    // iterations
   std::uint64_t repeated = 0;  // which of them is repeated, counted from 0
-  std::string obstacle;        // why none can be, in one line; empty: one can
+  std::string obstacle;        // why no iteration can be repeated, in one line; empty: one can
 };
 
 // Reads the program to its end.

@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Takes a number off the front of the text; nothing when there is none, or when it does not fit 64 bits.
+// Takes a number off the front of the text; returns nothing if there is none, or if it does not fit 64 bits.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -48,7 +48,7 @@ bool take_text(std::string_view expected, std::string_view& text) {
   return true;
 }
 
-// Numbers separated by blanks, nothing else; empty when the line is anything but that.
+// Reads numbers separated by blanks; returns none if the line holds anything else.
 std::vector<std::uint64_t> numbers_of(std::string_view line) {
   std::vector<std::uint64_t> numbers;
   line = trimmed(line);
@@ -75,7 +75,7 @@ void add_range(std::uint64_t address, std::uint64_t bytes, std::vector<Accelprof
   ranges.push_back(checked(address, bytes));
 }
 
-// "MemAlloc (2): 7:(140001, 4096), 8:(150000, 8192), " after the colon: the count must be that in the brackets.
+// Reads "MemAlloc (2): 7:(140001, 4096), 8:(150000, 8192), "; the count in the brackets must match the list.
 std::vector<AccelprofRange> keyed_ranges(std::string_view text, std::string_view label) {
   const auto fail = [&]() { throw_input_error("this is no list of '{} (count): key:(address, size), ...'", label); };
   text = trimmed(text);
@@ -107,7 +107,7 @@ const char* accelprof_tool_name(AccelprofTool tool) {
 std::optional<AccelprofTool> accelprof_tool_of(std::string_view line) {
   if (line.starts_with(kRule)) return AccelprofTool::kUvmAdvisor;
   if (line.starts_with(kTensorStart)) return AccelprofTool::kHotAnalysis;
-  // A kernel that made no accesses leaves mem_trace nothing but its lists.
+  // A kernel without accesses leaves only these lists in a file of mem_trace.
   if (line.starts_with("ALLOCATION:") || line.starts_with("KERNEL:")) return AccelprofTool::kMemTrace;
   const std::size_t numbers = numbers_of(line).size();
   if (numbers == 6) return AccelprofTool::kMemTrace;
@@ -197,7 +197,7 @@ struct AccelprofReader::State {
     }
   }
 
-  // Most accesses follow the one before or repeat an earlier one, so that few have to be kept.
+  // Joins the access to the last one, or compacts the list: most accesses follow the one before or repeat one.
   void add_access(const AccelprofRange& range, std::uint64_t flags, AccelprofKernel& kernel) {
     unsigned bits = (flags & kReadFlag) != 0 ? 1u : 0u;
     if ((flags & kWriteFlag) != 0) bits |= 2u;
@@ -217,7 +217,7 @@ struct AccelprofReader::State {
     compact_at = std::max(kCompactAt, 2 * kernel.accesses.size());
   }
 
-  // Sorted by mode and address, overlapping and touching ones joined.
+  // Sorts the accesses by mode and address, and joins those that overlap or touch.
   static void compact(std::vector<AccelprofAccess>& accesses) {
     std::ranges::sort(accesses, {}, [](const AccelprofAccess& a) { return std::tie(a.mode, a.range.address); });
     std::size_t kept = 0;

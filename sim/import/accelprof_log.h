@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts that AccelProf's tools write, as plain values: one kernel at a time. import_accelprof.h describes them.
+// The texts that AccelProf's tools write, as plain values, one kernel at a time. import_accelprof.h describes them.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,17 @@ struct AccelprofAccess {
 struct AccelprofKernel {
   std::string name;
   std::string operation;                    // uvm_advisor: the framework's operator around it
-  std::vector<AccelprofRange> allocations;  // uvm_advisor: touched; else live
-  std::vector<AccelprofRange> tensors;      // the same
-  std::vector<AccelprofAccess> accesses;    // mem_trace, hot_analysis
+  std::vector<AccelprofRange> allocations;  // uvm_advisor: touched ones; else live ones
+  std::vector<AccelprofRange> tensors;      // likewise
+  std::vector<AccelprofAccess> accesses;    // only in mem_trace and hot_analysis
   std::uint64_t warps = 0;                  // mem_trace: one more than the largest number; 0 = unknown
 };
 
-// Which tool wrote a line that is its first one with content, if any did.
+// Returns the tool that wrote a file, by its first line with content; nothing if none did.
 std::optional<AccelprofTool> accelprof_tool_of(std::string_view line);
 
-// A file of uvm_advisor holds many kernels, one of the others exactly one. next() gives them in order.
-// Throws InputError naming file and line.
+// A reader of one file: a file of uvm_advisor holds many kernels, one of the others exactly one. next() returns them in
+// order. Throws InputError that names file and line.
 class AccelprofReader {
  public:
   explicit AccelprofReader(std::string path);

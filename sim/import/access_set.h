@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one kernel touched, put together from pieces in any order: the ascending extents that a record wants.
+// The accesses of one kernel, added in any order and returned as the ascending extents of a record.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace uvmsim::trace {
 
 class AccessSet {
  public:
-  // Quanta [first, end) of an object; empty ranges are ignored. Overlapping pieces join their modes.
+  // Adds quanta [first, end) of an object; empty ranges are ignored. Overlapping pieces join their modes.
   void add(ObjectId object, std::uint64_t first, std::uint64_t end, AccessMode mode);
-  // By object id, ascending; the set is empty afterwards.
+  // Returns the accesses by object id, ascending, and clears the set.
   std::vector<ObjectAccess> take();
 
  private:
@@ -25,7 +25,7 @@ class AccessSet {
   static constexpr std::size_t kFewest = 4096;
 
   std::vector<Piece> pieces_;
-  std::size_t join_at_ = kFewest;  // pieces, so that repeats take no memory
+  std::size_t join_at_ = kFewest;  // number of pieces at which repeats are joined to save memory
 };
 
 }  // namespace uvmsim::trace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live allocations of a recording by their addresses: importers turn addresses into objects with it.
+// The live allocations of a recording by their addresses; importers turn addresses into objects with it.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ class AddressMap {
     std::uint64_t address = 0, bytes = 0;
   };
 
-  // `address + bytes` must not exceed kMaxAddress. Throws InputError when it overlaps a live one or is empty.
+  // Adds an allocation; `address + bytes` must not exceed kMaxAddress. Throws InputError for overlaps and empty ones.
   void insert(ObjectId id, std::uint64_t address, std::uint64_t bytes);
-  // The same of what the caller has checked.
+  // Adds an allocation without these checks.
   void put(ObjectId id, std::uint64_t address, std::uint64_t bytes) { entries_[address] = {id, address, bytes}; }
-  // What begins at `address`, taken out; id is kNoObject when nothing does.
+  // Removes and returns the allocation that begins at `address`; its id is kNoObject if there is none.
   Entry remove(std::uint64_t address);
-  // Those that overlap [address, address + bytes), ascending.
+  // Returns the allocations that overlap [address, address + bytes), ascending.
   std::vector<Entry> overlapping(std::uint64_t address, std::uint64_t bytes) const;
-  // The one that holds the address; id is kNoObject when none does.
+  // Returns the allocation that holds the address; its id is kNoObject if there is none.
   Entry find(std::uint64_t address) const;
 
   // Adds the part of [address, address + bytes) that lies in live allocations, in quanta. Returns the bytes outside.

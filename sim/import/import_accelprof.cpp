@@ -22,7 +22,7 @@ constexpr std::uint32_t kThreads = 256, kWarpsPerBlock = kThreads / 32;
 constexpr std::uint64_t kBytesPerBlock = kThreads * 16;
 constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 20;
 
-// kernel_N.txt in a folder, by N; else the file itself.
+// Returns the files kernel_N.txt of a folder, by N, or the file itself.
 std::vector<std::string> files_of(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return {path};
@@ -102,7 +102,7 @@ class AccelprofConversion final : public Conversion<AccelprofImportSummary> {
     ready.emplace_back(TensorFree{tensor.id});
   }
 
-  // Makes the ranges live, frees what they displace and, when the list is complete, what it no longer has.
+  // Makes the ranges live and frees what they displace; if the list is complete, also frees what it no longer has.
   template <class Release, class Allocate>
   static void update(AddressMap& map, const std::vector<AccelprofRange>& ranges, bool complete, Release&& release,
                      Allocate&& allocate) {
@@ -133,7 +133,7 @@ class AccelprofConversion final : public Conversion<AccelprofImportSummary> {
           ++summary.objects;
           ready.emplace_back(ObjectAlloc{id, options_.kind, range.bytes, range.address, 0});
         });
-    std::vector<AccelprofRange> inside;  // tensors of memory that is not listed are left out
+    std::vector<AccelprofRange> inside;  // tensors outside of listed memory are left out
     for (const AccelprofRange& tensor : kernel.tensors) {
       const AddressMap::Entry object = live_.find(tensor.address);
       if (object.id != kNoObject && tensor.bytes <= object.address + object.bytes - tensor.address) {
@@ -151,7 +151,7 @@ class AccelprofConversion final : public Conversion<AccelprofImportSummary> {
         });
   }
 
-  // Quanta relative to allocations. Where a kernel of uvm_advisor names tensors in an allocation, those.
+  // Collects accesses in quanta of allocations. Tensors that uvm_advisor names replace their whole allocation.
   void collect(const AccelprofKernel& kernel, AccessSet& set) {
     if (tool_ != AccelprofTool::kUvmAdvisor) {
       for (const AccelprofAccess& access : kernel.accesses) {

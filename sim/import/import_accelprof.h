@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns logs of AccelProf (also published as PASTA) into a trace. Three of its tools write which memory a kernel
 // touched, in text, as their public sources show (AccelProf/AccelProf, sanalyzer/src/tools, 2025):
-//  - uvm_advisor (`uvm_advisor_opt.log`, one file): operators, in them kernels, for each kernel the managed allocations
-//    and the large tensors (above 1 MB) that it touched. Whole objects, no direction; allocations and tensors made
-//    within the same operator are not listed. Names are cut off at 30 characters.
+//  - uvm_advisor (`uvm_advisor_opt.log`, one file): operators with their kernels, and for each kernel the managed
+//    allocations and the large tensors (above 1 MB) that it touched. These are whole objects, without direction;
+//    allocations and tensors made within the same operator are not listed. Names are cut off at 30 characters.
 //  - mem_trace (`traces_.../kernel_N.txt`, one file per kernel): every address of every warp, with size and flags
-//  (bits:
-//    1 read, 2 write, 4 atomic), then the allocations and tensors that were live.
-//  - hot_analysis (`hotness_.../kernel_N.txt`): how often each 2 MB of every allocation was touched, no direction, then
-//    the live allocations and tensors.
-// Its other tools' logs have no kernels or no addresses (time_hotness, app_analysis, event_trace) and are refused.
+//    (bits: 1 read, 2 write, 4 atomic), then the allocations and tensors that were live.
+//  - hot_analysis (`hotness_.../kernel_N.txt`): how often each 2 MB of every allocation was touched, without direction,
+//    then the live allocations and tensors.
+// Logs of its other tools have no kernels or no addresses (time_hotness, app_analysis, event_trace) and are refused.
 //
-// What the conversion decides:
-//  - The path is one file, or a folder of kernel_N.txt, taken by N. Which tool wrote a file is seen from its lines.
-//  - An allocation becomes live before the first kernel that lists it (uvm_advisor: touches it) and ends where another
-//    one takes its address or, in mem_trace and hot_analysis, where it is no longer listed. uvm_advisor lists only
+// The conversion decides:
+//  - The path is one file, or a folder of kernel_N.txt, taken by N. The lines of a file tell which tool wrote it.
+//  - An allocation becomes live before the first kernel that lists it (uvm_advisor: touches it). It ends when another
+//    one takes its address or, in mem_trace and hot_analysis, when it is no longer listed. uvm_advisor lists only
 //    managed memory; the others do not say, so all of it becomes what the caller chooses.
-//  - Tensors lie in the allocation that holds them. Where a kernel names tensors in an allocation it touched those,
-//  else
+//  - Tensors lie in the allocation that holds them. If a kernel names tensors in an allocation, it touched those, else
 //    all of it. Directions that are not recorded count as read and written.
 //  - Grid, block and duration are not recorded: 256 threads per block (mem_trace: as many warps as the largest number
 //    says; else 16 bytes per thread), 2 us + 1 ns per 1000 bytes touched. The header's attributes say so.
@@ -38,14 +36,14 @@ struct AccelprofImportOptions {
 struct AccelprofImportSummary {
   std::string tool;  // uvm_advisor, mem_trace or hot_analysis
   std::uint64_t kernels = 0, objects = 0, tensors = 0;
-  std::uint64_t bytes_outside = 0;  // touched bytes that no live allocation holds: left out
+  std::uint64_t bytes_outside = 0;  // touched bytes in no live allocation: left out
 };
 
 class AccelprofImporter : public Importer<AccelprofImportSummary> {
  public:
   static constexpr std::uint32_t kQuantumBytes = 512;
 
-  // Throws InputError naming file and line, as does next().
+  // Throws InputError that names file and line, as does next().
   explicit AccelprofImporter(const std::string& path, const AccelprofImportOptions& options = {});
 };
 

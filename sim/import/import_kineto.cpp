@@ -20,11 +20,11 @@ namespace uvmsim::trace {
 namespace {
 
 constexpr std::uint64_t kRounding = 512;                    // of the caching allocator
-constexpr std::uint64_t kUnsplit = std::uint64_t{1} << 20;  // a larger block may be so much larger than asked
+constexpr std::uint64_t kUnsplit = std::uint64_t{1} << 20;  // larger blocks may exceed the request by this
 
 std::uint64_t rounded(std::uint64_t bytes) { return (bytes + kRounding - 1) / kRounding * kRounding; }
 
-// Allocations by size and by when they were used last.
+// Live allocations by size and by last use.
 class Tensors {
  public:
   struct Tensor {
@@ -40,7 +40,7 @@ class Tensors {
     std::erase_if(list, [id](const Tensor& tensor) { return tensor.id == id; });
     if (list.empty()) by_size_.erase(bytes);
   }
-  // The one that an operand of that size is; null when none is left that is not among `taken`.
+  // Returns the allocation for an operand of that size; null if there is none that is not among `taken`.
   Tensor* find(std::uint64_t bytes, const std::vector<ObjectId>& taken) {
     const std::uint64_t least = rounded(bytes);
     const std::uint64_t most = least > kUnsplit ? least + kUnsplit : least;
@@ -57,7 +57,7 @@ class Tensors {
   void use(Tensor& tensor) { tensor.used = ++clock_; }
 
  private:
-  // New ones first, the last used of them; of the earlier ones that which was not used for longest.
+  // Prefers new allocations, the last used first; of the earlier ones, the least recently used.
   static bool better(const Tensor& a, const Tensor& b) {
     if (a.earlier != b.earlier) return b.earlier;
     return a.earlier ? a.used < b.used : a.used > b.used;
@@ -97,7 +97,7 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
   }
 
  private:
-  // At one time: what frees memory comes first.
+  // The order of entries of equal time: memory is freed before it is used.
   enum class StepKind : std::uint8_t { kStepEnd, kStepBegin, kMemory, kSync, kWork };
   struct Entry {
     std::int64_t time = 0;
@@ -130,7 +130,7 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
     return true;
   }
 
-  // Which operator is around each, on its thread.
+  // Finds the operator around each operator, on its thread.
   void nest_operators() {
     std::vector<std::size_t> by_start(profile_.operators.size());
     for (std::size_t i = 0; i < by_start.size(); ++i) by_start[i] = i;
@@ -152,7 +152,7 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
   }
 
   void order() {
-    std::unordered_map<std::int64_t, std::size_t> calls;  // by correlation; only looked up
+    std::unordered_map<std::int64_t, std::size_t> calls;  // by correlation; never iterated
     for (std::size_t i = 0; i < profile_.calls.size(); ++i) {
       const KinetoProfile::Call& call = profile_.calls[i];
       calls.insert_or_assign(call.correlation, i);
@@ -177,7 +177,7 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
     }
     std::int64_t last_end = INT64_MIN;
     for (const KinetoProfile::Step& step : profile_.steps) {
-      if (step.start < last_end || step.end <= step.start) continue;  // of another thread
+      if (step.start < last_end || step.end <= step.start) continue;  // overlaps the last one: from another thread
       last_end = step.end;
       steps_.push_back({step.start, StepKind::kStepBegin, step.number, -1});
       steps_.push_back({step.end, StepKind::kStepEnd, step.number, -1});
@@ -186,7 +186,7 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
     std::ranges::stable_sort(steps_, {}, [](const Entry& entry) { return std::tie(entry.time, entry.kind); });
   }
 
-  // Walks the whole profile: allocations become tensors, operands find theirs.
+  // Walks the whole profile: allocations become tensors, and operands are matched to them.
   void find_accesses() {
     ids_.assign(profile_.memory.size(), kNoObject);
     accesses_.resize(profile_.work.size());
@@ -207,7 +207,7 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
         const KinetoProfile::Memory& event = profile_.memory[entry.index];
         const auto there = live.find(event.address);
         if (event.free) {
-          if (there == live.end()) continue;  // allocated before; who used it is not known
+          if (there == live.end()) continue;  // allocated before; its tensor is not known
           ids_[entry.index] = there->second.id;
           free(there);
           continue;
@@ -236,7 +236,7 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
     std::size_t at = found->second;
     while (profile_.operators[at].operands.empty() && around_[at] != kNone) at = around_[at];
     const KinetoProfile::Operator& one = profile_.operators[at];
-    // An operator's launches touch the same.
+    // All launches of an operator touch the same memory.
     const auto [known, fresh] = operands_of_.try_emplace(at);
     if (fresh) {
       for (const KinetoProfile::Operand& operand : one.operands) {
@@ -256,7 +256,7 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
     const auto quanta = [](std::uint64_t bytes) {
       return (bytes + KinetoImporter::kQuantumBytes - 1) / KinetoImporter::kQuantumBytes;
     };
-    // Made within the operator, and alive.
+    // Memory that was allocated within the operator and is still live is written.
     bool writes = false;
     for (std::size_t i = made.size(); i-- > 0;) {
       const KinetoProfile::Memory& event = profile_.memory[made[i]];
@@ -278,7 +278,7 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
   }
   bool freed(std::size_t memory) const { return gone_.contains(ids_[memory]); }
 
-  // One more piece of what the allocator held before, if there was as much.
+  // Adds one more piece to the memory that the allocator held before, if it held that much; else returns null.
   Tensors::Tensor* earlier(std::uint64_t bytes, Tensors& tensors, const std::vector<ObjectId>& taken) {
     const std::uint64_t whole = rounded(bytes);
     if (whole > summary.earlier_total_bytes - summary.earlier_bytes) return nullptr;
@@ -311,7 +311,7 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
     return gap;
   }
 
-  // The calls do not say for which stream or event.
+  // A wait is for the whole device, as the calls name no stream or event.
   void synchronize(const Entry& entry) { ready.emplace_back(Sync{SyncKind::kDevice, 0, 0, host_gap(entry)}); }
 
   static std::uint32_t stream(std::uint64_t number) {
@@ -379,9 +379,9 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
   std::size_t at_ = 0;
   ObjectId last_id_ = 0;
   std::vector<ObjectId> ids_;                              // of each memory event
-  std::unordered_map<std::size_t, ObjectId> lost_frees_;   // by memory event: what it displaces; only looked up
-  std::unordered_map<std::size_t, Operands> operands_of_;  // by operator; only looked up
-  std::unordered_set<ObjectId> gone_;                      // freed so far; only looked up
+  std::unordered_map<std::size_t, ObjectId> lost_frees_;   // by memory event: the displaced allocation; never iterated
+  std::unordered_map<std::size_t, Operands> operands_of_;  // by operator; never iterated
+  std::unordered_set<ObjectId> gone_;                      // freed so far; never iterated
   std::vector<std::pair<ObjectId, std::uint64_t>> earlier_;
   std::vector<std::vector<ObjectAccess>> accesses_;  // of each work
   std::int64_t last_call_end_ = -1;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a profile of PyTorch (torch.profiler, Kineto's JSON) with memory events into a trace: sizes, lifetimes,
-// launches, times. It has no accesses; the operators around the launches say what they take and make.
+// launches, times. A profile has no accesses; the operators around the launches tell their inputs and outputs.
 //
 // Record with `profile(activities=[CPU, CUDA], profile_memory=True, record_shapes=True)`, then export_chrome_trace().
 //
-// What the conversion decides:
-//  - Order: that of the calls, else that of the GPU's times. Host gaps are the times between calls.
-//  - Every allocation of the caching allocator is a tensor of its own size, in no object: the profile does not tell
-//    segments. What the allocator held before the first event is `allocated before`: as much of it as operators take.
-//  - Operands: the profile has shapes of an operator's inputs and no addresses. An input is the live allocation of its
-//    size that was used last; of memory from before, the one that was not used for longest, so that layers of one shape
-//    take turns. What fits nothing is left out (`unmatched`).
+// The conversion decides:
+//  - Records are in the order of the calls, else in that of the GPU's times. Host gaps are the times between calls.
+//  - Every allocation of the caching allocator is a tensor of its own size, in no object: the profile does not show
+//    segments. Memory that it held before the first event is `allocated before`: as much of it as operators take.
+//  - The profile has shapes of an operator's inputs and no addresses. An input is the live allocation of its size that
+//    was used last; of memory from before, the least recently used one, so that layers of one shape take turns. Inputs
+//    that fit nothing are left out (`unmatched`).
 //  - A kernel reads the inputs of the operator that launched it, or of the nearest one around that has inputs. It
-//  writes
-//    what was allocated within that operator; where nothing was, or the operator's name ends in `_`, the inputs too (of
-//    a copy the first one). Coverage::kOperatorSchema.
+//    writes what was allocated within that operator; if nothing was, or the operator's name ends in `_`, the inputs too
+//    (of a copy the first one). The coverage is Coverage::kOperatorSchema.
 //  - Copies and fills on the GPU have no addresses: copies are of plain memory, fills are left out.
 //  - ProfilerStep#N are the iterations.
 #pragma once
@@ -32,19 +31,19 @@ struct KinetoImportOptions {
 
 struct KinetoImportSummary {
   std::uint64_t kernels = 0, covered_kernels = 0;
-  std::uint64_t tensors = 0, earlier_tensors = 0;            // allocated in the profile; before it
-  std::uint64_t earlier_bytes = 0, earlier_total_bytes = 0;  // of those found; that the allocator held
+  std::uint64_t tensors = 0, earlier_tensors = 0;            // made within the profile; before it
+  std::uint64_t earlier_bytes = 0, earlier_total_bytes = 0;  // of `earlier_tensors`; that the allocator held
   std::uint64_t operands = 0, unmatched = 0;                 // of operators that launched kernels
   std::uint64_t copies = 0, fills_left_out = 0;
   std::uint64_t iterations = 0;
-  bool shapes = false;  // were recorded
+  bool shapes = false;  // whether shapes were recorded
 };
 
 class KinetoImporter : public Importer<KinetoImportSummary> {
  public:
   static constexpr std::uint32_t kQuantumBytes = 512;
 
-  // Reads the whole profile. Throws InputError naming the file, for one without memory events too.
+  // Reads the whole profile. Throws InputError that names the file, also for a profile without memory events.
   explicit KinetoImporter(const std::string& path, const KinetoImportOptions& options = {});
 };
 

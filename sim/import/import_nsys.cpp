@@ -20,7 +20,7 @@ namespace uvmsim::trace {
 namespace {
 
 constexpr std::string_view kNsysTool = "uvmsim trace import nsys, conversion 3";
-constexpr std::int64_t kShortestKernelNs = 1000;  // what is left when faults cover all of a kernel
+constexpr std::int64_t kShortestKernelNs = 1000;  // the duration if faults cover all of a kernel
 
 CopyKind copy_kind(std::uint32_t kind) {
   if (kind == 0) return CopyKind::kDefault;
@@ -60,7 +60,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     return true;
   }
 
-  // At one time: what frees memory comes first, what is a consequence comes last.
+  // The order of steps of equal time: memory is freed first, consequences come last.
   enum class StepKind : std::uint8_t {
     kRange,
     kFree,
@@ -76,7 +76,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     kCounter
   };
   struct Step {
-    std::int64_t time = 0;       // the call's, on the host; else when it began
+    std::int64_t time = 0;       // of the call on the host; else the begin on the GPU
     std::int64_t begin = 0;      // on the GPU
     std::int64_t call_end = -1;  // of the call; -1: none recorded
     StepKind kind = StepKind::kKernel;
@@ -96,7 +96,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     std::ranges::stable_sort(report_.memory, {}, [](const auto& event) { return event.time; });
   }
 
-  // Managed memory that only events speak of.
+  // Adds managed memory that is known only from events.
   void infer_objects() {
     for (const AddressRange& range : unnamed_memory(report_)) {
       allocate(range.lower(), range.upper() - range.lower(), ObjectKind::kManaged, 0);
@@ -105,11 +105,11 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
   }
 
   void order() {
-    // What no call says more of.
+    // Adds a step whose call is not recorded.
     const auto add = [this](std::int64_t time, StepKind kind, std::size_t index) {
       steps_.push_back({time, time, -1, kind, index});
     };
-    std::unordered_map<std::int64_t, std::size_t> calls;  // by correlation; only looked up
+    std::unordered_map<std::int64_t, std::size_t> calls;  // by correlation; never iterated
     for (std::size_t i = 0; i < report_.calls.size(); ++i) {
       const NsysReport::Call& call = report_.calls[i];
       calls.insert_or_assign(call.correlation, i);
@@ -121,7 +121,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
         add(begin, kind, index);
       } else {
         const NsysReport::Call& call = report_.calls[found->second];
-        // What runs before it was called has another call's number.
+        // Work that began before this call has another call's number.
         const bool plausible = call.start <= begin;
         steps_.push_back({plausible ? call.start : begin, begin, plausible ? call.end : -1, kind, index});
       }
@@ -154,7 +154,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     for (std::size_t i = 0; i < report_.cpu_faults.size(); ++i) {
       add(report_.cpu_faults[i].start, StepKind::kHostAccess, i);
     }
-    // All that the host had when an allocation was made, at once: from the index to the next other time.
+    // One step adds all host data of allocations made at one time: it reads from the index to the next other time.
     for (std::size_t i = 0; i < host_data_.size(); ++i) {
       if (i != 0 && host_data_[i].time == host_data_[i - 1].time) continue;
       add(host_data_[i].time, StepKind::kHostData, i);
@@ -179,13 +179,13 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     }
   }
 
-  // Calls that record an event or wait.
+  // Returns whether a call waits or records an event.
   static bool is_sync(const NsysReport::Call& call) {
     return call.name.find("Synchronize") != std::string::npos || call.name.find("EventRecord") != std::string::npos ||
            call.name.find("StreamWaitEvent") != std::string::npos;
   }
 
-  // One piece of memory that a call moved to one place.
+  // A contiguous piece of memory that a call moved to one place.
   struct Prefetched {
     std::uint64_t address = 0, bytes = 0;
     std::int64_t begin = 0;
@@ -200,7 +200,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
       }
     }
     summary.prefetch_calls = calls.size();
-    const auto begun = [&calls](std::int64_t time) {  // how many calls had
+    const auto begun = [&calls](std::int64_t time) {  // number of calls that had begun
       const auto next = std::ranges::upper_bound(calls, time, {}, [](const auto* call) { return call->start; });
       return static_cast<std::size_t>(next - calls.begin());
     };
@@ -217,7 +217,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     }
     // A call moves its pages before it returns, or later in the order of its stream.
     std::vector<bool> used(calls.size());
-    std::size_t next = 0;  // behind the last call that moved something
+    std::size_t next = 0;  // behind the last call that moved pages
     for (std::size_t i = 0; i < prefetches_.size(); ++i) {
       const std::int64_t begin = prefetches_[i].begin;
       Step step{begin, begin, -1, StepKind::kPrefetch, i};
@@ -234,7 +234,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     summary.idle_prefetch_calls = static_cast<std::uint64_t>(std::ranges::count(used, false));
   }
 
-  // A prefetch's stream is not recorded: that of the next launch, or of the last one.
+  // Sets the streams of prefetches, which are not recorded: that of the next launch, or of the last one.
   void choose_streams() {
     std::uint32_t stream = report_.kernels.back().stream;
     for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
@@ -243,7 +243,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     }
   }
 
-  // How much of what moved the trace stands for; the rest as the records are made.
+  // Sums the bytes that moved, and those that kernels' accesses stand for; the others are added with their records.
   void account() {
     for (const NsysReport::Copy& copy : report_.copies) {
       if (!copy.migration() || copy.cause == NsysReport::kCauseEviction) continue;
@@ -287,8 +287,8 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     return found == calls.end() || report_.calls[found->second].name.find("Async") == std::string::npos;
   }
 
-  // As its call says: cudaMemset, cuMemsetD8 and the like wait, cudaMemsetAsync does not. Without the call it is
-  // unknown, and the host goes on.
+  // Returns whether the host waits, by the call's name: cudaMemset, cuMemsetD8 and the like wait, cudaMemsetAsync does
+  // not. If the call is unknown, the host goes on.
   bool fill_is_blocking(const NsysReport::Memset& fill,
                         const std::unordered_map<std::int64_t, std::size_t>& calls) const {
     const auto found = calls.find(fill.correlation);
@@ -298,12 +298,12 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
   }
 
   void take(const Step& step) {
-    // In the order of StepKind.
+    // The functions are in the order of StepKind.
     constexpr std::array kTake = {&NsysConversion::range,       &NsysConversion::memory,      &NsysConversion::memory,
                                   &NsysConversion::host_data,   &NsysConversion::synchronize, &NsysConversion::prefetch,
                                   &NsysConversion::kernel,      &NsysConversion::copy,        &NsysConversion::fill,
                                   &NsysConversion::host_access, &NsysConversion::read_back,   &NsysConversion::counter};
-    // What the host touches between two calls is one access.
+    // All host accesses between two calls become one record.
     if (step.kind < StepKind::kHostAccess) finish_host_access();
     (this->*kTake.at(static_cast<std::size_t>(step.kind)))(step);
     if (step_ == steps_.size()) finish_host_access();
@@ -332,7 +332,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     if (entry.id != kNoObject) ready.emplace_back(ObjectFree{entry.id});
   }
 
-  // Host time since the call before returned.
+  // Returns the host time since the call before returned.
   std::int64_t host_gap(const Step& step) {
     if (step.call_end < 0) return 0;
     const std::int64_t gap = last_call_end_ < 0 ? 0 : std::max<std::int64_t>(step.time - last_call_end_, 0);
@@ -349,7 +349,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     }
     Sync out;
     if (named("EventRecord")) {
-      if (!of.stream || !of.event) return;  // nothing can wait for it
+      if (!of.stream || !of.event) return;  // no call can wait for it
       out = {SyncKind::kEventRecord, *of.stream, event_number(*of.event)};
     } else if (named("StreamWaitEvent")) {
       if (!of.stream || !of.event || !events_.contains(*of.event)) {
@@ -368,7 +368,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     ready.emplace_back(out);
     if (out.kind == SyncKind::kDevice) gpu_busy_until_ = 0;
   }
-  // By first appearance, as the report's may be any.
+  // Numbers events by first appearance, as the report's numbers may be any.
   std::uint64_t event_number(std::uint64_t event) {
     return events_.try_emplace(event, events_.size() + 1).first->second;
   }
@@ -416,7 +416,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     ready.emplace_back(std::move(out));
   }
 
-  // The managed object that an operation without an address is about, if there can be but one.
+  // Returns the managed object of an operation without an address, if only one is possible.
   ObjectId managed_of(std::uint64_t bytes) const {
     ObjectId exact = kNoObject, larger = kNoObject;
     std::uint64_t exact_ones = 0, larger_ones = 0;
@@ -461,7 +461,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     if (entry.id == kNoObject) {
       ++summary.outside;
     } else {
-      // Of the page, what is the object's.
+      // Only the part of the page that belongs to the object counts.
       const std::uint64_t page = fault.address / kBasePageBytes * kBasePageBytes;
       const std::uint64_t from = std::max(page, entry.address) - entry.address;
       const std::uint64_t to = std::min(page + kBasePageBytes, entry.address + entry.bytes) - entry.address;
@@ -481,7 +481,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     if (outside == in.bytes) ++summary.outside;
   }
 
-  // Without recorded calls nothing says that the host waited; what it touches after a kernel's end it waited for.
+  // Adds a wait if calls are not recorded: for what it touches after a kernel's end, the host waited.
   void wait_for_kernels(std::int64_t time) {
     if (!report_.calls.empty() || gpu_busy_until_ == 0 || time < gpu_busy_until_) return;
     finish_host_access();
@@ -495,7 +495,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     }
   }
 
-  // Written right after its allocation: when, the report does not say.
+  // Writes the data right after the allocation, as the report does not say when.
   void host_data(const Step& step) {
     const std::size_t first = step.index;
     AccessSet set;
@@ -545,10 +545,10 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
   std::vector<Step> steps_;
   std::vector<TimedRange> ranges_;
   std::vector<Prefetched> prefetches_;
-  std::unordered_map<std::size_t, bool> blocking_;           // copies; only looked up
-  std::vector<bool> fill_blocks_;                            // fills
-  std::unordered_map<std::uint64_t, std::uint64_t> events_;  // numbers of those recorded; only looked up
-  std::unordered_set<ObjectId> managed_;                     // only looked up
+  std::unordered_map<std::size_t, bool> blocking_;           // of copies; never iterated
+  std::vector<bool> fill_blocks_;                            // of fills
+  std::unordered_map<std::uint64_t, std::uint64_t> events_;  // numbers of recorded events; never iterated
+  std::unordered_set<ObjectId> managed_;                     // never iterated
   AccessSet touched_by_host_;                                // since the last call
   std::size_t step_ = 0, fault_base_ = 0;
   AddressMap live_;

@@ -5,28 +5,27 @@
 // --cuda-memory-usage=true --cuda-graph-trace=node`, then `nsys export --type sqlite`. A report that was recorded with
 // less says less: the header and `not_recorded` tell what is missing and which flag records it.
 //
-// Nsight sees kernels and the driver's events, not accesses. What the conversion decides:
-//  - Order: that of the API calls (table CUPTI_ACTIVITY_KIND_RUNTIME), else that of the GPU's times. Host gaps are the
-//    times between calls.
-//  - Objects: the memory usage events, with their addresses; a free that is missing happens where the address is used
-//    again. Unified-memory events outside of all of them make managed objects of whole 2 MB blocks, alive throughout.
-//  - Accesses of a kernel: the pages that came to its GPU while it ran, for its faults or with them (the driver's
-//    prefetching), and the lowest page of each of its fault batches (all that is recorded where nothing had to be
-//    moved), in the batch's mode. What comes back from a GPU to which nothing was brought, the last kernel wrote. Pages
-//    that were resident are missing, and pages that were moved in vain are too many; NsysAccesses::kFaulted takes those
-//    that faulted alone, a lower bound. Coverage::kDeclared; kNone without any. Faults are a kernel's by time alone; of
-//    kernels that overlap on one GPU they go to the one that started first.
+// Nsight sees kernels and the driver's events, not accesses. The conversion decides:
+//  - Records are in the order of the API calls (table CUPTI_ACTIVITY_KIND_RUNTIME), else in that of the GPU's times.
+//    Host gaps are the times between calls.
+//  - Objects are the memory usage events, with their addresses; a missing free happens when the address is used again.
+//    Unified-memory events outside of all of them make managed objects of whole 2 MB blocks, alive throughout.
+//  - Accesses of a kernel are the pages that came to its GPU while it ran, for its faults or with them (the driver's
+//    prefetching), and the lowest page of each of its fault batches (all that is recorded if nothing had to move), in
+//    the batch's mode. Pages that come back from a GPU to which nothing brought them were written by the last kernel.
+//    Pages that were resident are missing, and pages that were moved in vain are too many; NsysAccesses::kFaulted takes
+//    only pages that faulted, a lower bound. Coverage::kDeclared; kNone without any. Faults belong to a kernel by time
+//    alone; if kernels overlap on one GPU, to the one that started first.
 //  - A kernel's duration is the recorded one less the time in which its faults were served (nsys_faults.h).
 //  - CPU faults, and pages that came to the host for its faults or with them, are host accesses (read and write: the
 //    kind is not recorded).
-//  - Migrations that a call asked for are prefetches, at the call (cudaMemPrefetchAsync) during which they began, else
-//    at the first one before that has none; on the stream of the next launch. Calls that moved nothing are left out.
-//  - Copies and fills have no addresses. Where one end is managed memory, it is the only managed object of that size,
-//  or
-//    the only one that is large enough; else plain memory, and a fill is left out. Fills of plain memory are left out.
-//  - What the host and streams wait for: by the name of the call and the stream or event of its row. Where the report
-//    does not say, the host waits for all, and a stream for nothing.
-//  - Ranges of NVTX: nsys_ranges.h. Graph launches recorded as wholes are left out.
+//  - Migrations by user calls are prefetches, at the call (cudaMemPrefetchAsync) during which they began, else at the
+//    first one before that has none; on the stream of the next launch. Calls that moved nothing are left out.
+//  - Copies and fills have no addresses. If one end is managed memory, it is the only managed object of that size, or
+//    the only one that is large enough; else plain memory, and a fill is left out. So are fills of plain memory.
+//  - Waits of the host and of streams: the name of the call and the stream or event of its row say for what. If the
+//    report does not say, the host waits for all work, and a stream for none.
+//  - Ranges of NVTX: see nsys_ranges.h. Graph launches recorded as wholes are left out.
 //  - Migrations and faults are also kept as UvmCounter records, kinds and flags as CUPTI's.
 #pragma once
 
@@ -42,15 +41,15 @@ namespace uvmsim::trace {
 enum class NsysAccesses : std::uint8_t { kMoved, kFaulted };
 
 struct NsysImportOptions {
-  std::optional<std::uint32_t> process;  // pid, when several launched kernels
+  std::optional<std::uint32_t> process;  // pid, needed if several processes launched kernels
   NsysAccesses accesses = NsysAccesses::kMoved;
-  std::string iterations;  // name of the NVTX ranges that are iterations; empty: found (nsys_ranges.h)
+  std::string iterations;  // name of the NVTX ranges that are iterations; empty: found by nsys_ranges.h
   bool counters = true;    // keep the UvmCounter records
   std::string provenance;
 };
 
-// Bytes of unified memory that were recorded to move, but for evictions, and those of them that accesses and prefetches
-// of the trace stand for.
+// Bytes of unified memory that moved in the recording, except for evictions, and the part of them that accesses and
+// prefetches of the trace stand for.
 struct AccountedBytes {
   std::uint64_t recorded = 0, accounted = 0;
 };
@@ -58,22 +57,22 @@ struct AccountedBytes {
 struct NsysImportSummary {
   std::uint64_t kernels = 0, objects = 0, inferred_objects = 0;
   std::uint64_t covered_kernels = 0;     // with accesses
-  std::uint64_t unattributed = 0;        // GPU faults and migrations for them outside of every kernel
-  std::uint64_t ambiguous = 0;           // where kernels overlapped
+  std::uint64_t unattributed = 0;        // GPU faults and their migrations outside of every kernel
+  std::uint64_t ambiguous = 0;           // those at times when kernels overlapped
   std::uint64_t outside = 0;             // events at addresses that no live object holds
   std::uint64_t missing_frees = 0;       // allocations over live ones
-  std::uint64_t implied_host_bytes = 0;  // that the host had, as they came from there first (nsys_faults.h)
-  std::uint64_t implied_gpu_bytes = 0;   // that a GPU had, as they came back from there (nsys_faults.h)
+  std::uint64_t implied_host_bytes = 0;  // the host had them, as they came from there first (nsys_faults.h)
+  std::uint64_t implied_gpu_bytes = 0;   // a GPU had them, as they came back from there (nsys_faults.h)
   std::int64_t kernel_ns = 0;            // recorded
-  std::int64_t served_ns = 0;            // of which faults were served
+  std::int64_t served_ns = 0;            // part of `kernel_ns` in which faults were served
   std::uint64_t graphs = 0;              // launches recorded as wholes, left out
   std::int64_t graph_ns = 0;
   AccountedBytes to_gpu, to_host;
-  std::uint64_t prefetch_calls = 0, idle_prefetch_calls = 0;  // all; those that moved nothing, left out
+  std::uint64_t prefetch_calls = 0, idle_prefetch_calls = 0;  // all calls; those that moved nothing and are left out
   std::uint64_t fills = 0, fills_left_out = 0;
   std::uint64_t unplaced_copies = 0;  // of managed memory, left as copies of plain memory
-  std::uint64_t vague_waits = 0;      // of the host, for all in place of what the report does not name
-  std::uint64_t lost_waits = 0;       // of streams for events that the report does not name, left out
+  std::uint64_t vague_waits = 0;      // waits of the host that became waits for all work
+  std::uint64_t lost_waits = 0;       // waits of streams for unknown events, left out
   std::string iteration;              // name of the NVTX ranges that became iterations
   std::uint64_t iterations = 0;
   std::vector<std::string> not_recorded;  // each with the flag that would record it
@@ -83,7 +82,7 @@ class NsysImporter : public Importer<NsysImportSummary> {
  public:
   static constexpr std::uint32_t kQuantumBytes = 512;
 
-  // Reads the whole report. Throws InputError naming file, table and row.
+  // Reads the whole report. Throws InputError that names file, table and row.
   explicit NsysImporter(const std::string& path, const NsysImportOptions& options = {});
 };
 

@@ -127,7 +127,7 @@ class RawConversion final : public Conversion<ImportSummary> {
     ready.emplace_back(ObjectFree{id});
   }
 
-  // The live object that holds [address, address + bytes).
+  // Returns object and offset of [address, address + bytes), which must lie in one live object.
   CopyEnd resolve(std::uint64_t address, std::uint64_t bytes) const {
     const auto [id, start, size] = live_.find(address);
     if (id == kNoObject || bytes > size - (address - start)) {
@@ -142,12 +142,12 @@ class RawConversion final : public Conversion<ImportSummary> {
     const std::uint64_t destination = fields.required_integer("dst");
     Memcpy out;
     out.bytes = fields.required_integer("bytes");
-    // In the order of CopyKind.
+    // The names are in the order of CopyKind.
     constexpr std::array<std::string_view, 3> kKinds = {"htod", "dtoh", "dtod"};
     const auto found = std::ranges::find(kKinds, kind);
     if (found == kKinds.end()) throw_input_error("copy: unknown kind '{}'; allowed: htod, dtoh, dtod", printable(kind));
     out.kind = static_cast<CopyKind>(found - kKinds.begin());
-    // Copies with the host are of pageable memory: the call returns when the data have moved.
+    // Copies to and from the host are of pageable memory: the call returns when the data have moved.
     out.blocking = out.kind != CopyKind::kDeviceToDevice;
     if (out.kind != CopyKind::kHostToDevice) out.src = resolve(source, out.bytes);
     if (out.kind != CopyKind::kDeviceToHost) out.dst = resolve(destination, out.bytes);
@@ -201,11 +201,11 @@ class RawConversion final : public Conversion<ImportSummary> {
     ready.emplace_back(std::move(out));
   }
 
-  // Attributes the pages [first, end) to every live object that they overlap, clipped to it. Page runs come ascending,
-  // so only the object attributed last can go on.
+  // Attributes the pages [first, end) to every live object that they overlap, clipped to it. Page runs are ascending,
+  // so that only the last object can continue.
   void add_pages(std::uint64_t first, std::uint64_t end, AccessMode mode, std::vector<ObjectAccess>& accesses) {
     const std::uint64_t begin_address = first * page_bytes_, end_address = end * page_bytes_;
-    std::uint64_t covered_to = first;  // pages below are overlapped by an object or counted as outside
+    std::uint64_t covered_to = first;  // pages below are in an object or counted as outside
     for (const auto& [id, start, bytes] : live_.overlapping(begin_address, end_address - begin_address)) {
       const std::uint64_t from = std::max(begin_address, start) - start;
       const std::uint64_t to = std::min(end_address, start + bytes) - start;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts raw recordings (JSON lines, usually zstd-compressed) of absolute 64 KB pages into a trace.
 //
-// A raw recording is a run of records in program order, keys as here:
+// A raw recording is a run of records in program order, with these keys:
 //   header    {format: "uvm-raw-recording-1", gpu, driver, cuda, program, layout, page_bytes}
 //   alloc     {addr, bytes}            free {addr}
 //   copy      {kind: htod|dtoh|dtod, src, dst, bytes}   (host addresses are 0)
@@ -9,11 +9,11 @@
 //   iteration {index}                  (the iteration begins here)
 //   kernel    {name, grid, block, dur_ns, gap_ns, pages: [[page = address / page_bytes, count, "r"|"w"|"rw"], ...]}
 //
-// What the conversion adds or decides (workloads/README.md gives the reasons):
+// The conversion adds or decides (workloads/README.md gives the reasons):
 //  - A touched page counts as touched for every live object that overlaps it, clipped to that object.
 //  - Copies from and to the host block the host; copies within the device and sets do not.
-//  - An iteration ends, after a synchronisation of the device, where the next one begins or the recording ends.
-//  - Matrix products and convolutions are told by their names and marked Distribution::kTiled (kernel_names.h).
+//  - An iteration ends, after a synchronisation of the device, when the next one begins or the recording ends.
+//  - Matrix products and convolutions are recognised by name and marked Distribution::kTiled (kernel_names.h).
 //  - Recorded gaps are dropped: host_gap_ns is 0.
 //  - Addresses are kept as ObjectAlloc::va, and ids count from 1 in order of allocation.
 #pragma once
@@ -39,10 +39,10 @@ struct ImportSummary {
   std::uint64_t pages_outside = 0;  // touched pages that no live object overlaps: dropped
 };
 
-// Streams.
+// An importer that reads the recording as it goes.
 class RawImporter : public Importer<ImportSummary> {
  public:
-  // Both throw InputError naming file and line, as does next(), for anything a recording must not hold.
+  // Both throw InputError that names file and line, as does next(), for anything that a recording must not hold.
   explicit RawImporter(const std::string& path, const ImportOptions& options = {});
   RawImporter(std::string_view bytes, std::string name, const ImportOptions& options = {});
 };

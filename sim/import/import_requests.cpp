@@ -62,7 +62,7 @@ class RequestsConversion final : public Conversion<RequestsImportSummary> {
     return true;
   }
 
-  // The first pass: which ids there are, how much of each, and how they are numbered.
+  // Makes the first pass: finds the ids, the size of each, and how they are numbered.
   void look() {
     const std::unique_ptr<RequestReader> reader = open_();
     name_ = reader->name;
@@ -95,7 +95,7 @@ class RequestsConversion final : public Conversion<RequestsImportSummary> {
         !reader->numbers || span / RequestsImporter::kIdsSpan >= blocks || span >= kMaxObjectBytes / id_bytes_;
     for (const std::uint64_t id : ids) {
       std::uint64_t& extent = extent_of_.at(id);
-      if (by_appearance_) {  // from now on where its pages begin
+      if (by_appearance_) {  // `extent` becomes the begin of its pages
         const std::uint64_t pages = divide_up(extent, options_.page_bytes);
         extent = summary.pages * options_.page_bytes;
         summary.pages += pages;
@@ -113,12 +113,12 @@ class RequestsConversion final : public Conversion<RequestsImportSummary> {
 
   static std::uint64_t divide_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit; }
 
-  // Bytes of a request that count.
+  // Returns the bytes of a request that count.
   std::uint64_t bytes_of(const Request& request) const {
     return summary.sizes_used ? std::max<std::uint64_t>(request.bytes, 1) : 1;
   }
 
-  // The next request's pages; false at the end of the stream.
+  // Takes the next request's pages; returns false at the end of the stream.
   bool take_request() {
     Request request;
     if (!reader_->next(request)) return false;
@@ -156,13 +156,13 @@ class RequestsConversion final : public Conversion<RequestsImportSummary> {
   Open open_;
   RequestsImportOptions options_;
   std::string name_;
-  // Bytes of the largest request of an id; by first appearance: where its pages begin. Only looked up, never walked.
+  // By id: the bytes of its largest request; if numbered by appearance: where its pages begin. Never iterated.
   std::unordered_map<std::uint64_t, std::uint64_t> extent_of_;
   std::uint64_t lowest_ = 0, id_bytes_ = 0;
   bool by_appearance_ = false;
   std::unique_ptr<RequestReader> reader_;
   std::uint64_t taken_ = 0;              // requests
-  std::uint64_t page_ = 0, left_ = 0;    // of the last request: what it touches next, and how many pages
+  std::uint64_t page_ = 0, left_ = 0;    // of the last request: the next page to touch, and the pages left
   AccessMode mode_ = AccessMode::kRead;  // of the last request
   bool ended_ = false;
 };

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a stream of requests (request_stream.h) into a trace: a GPU thread that touches pages in that order.
 //
-// What the conversion decides:
+// The conversion decides:
 //  - Ids that lie close together are numbers of blocks of `id_bytes` (a page; 512 bytes in vscsi), counted from the
-//    lowest, so that what lies side by side stays so: their span is at most kIdsSpan times what was requested. Others
-//    are numbered by first appearance, each with the pages of its largest request. The header's attribute `ids` says
-//    which.
-//  - A request touches all pages of its bytes in ascending order; without a size, or with `whole_sizes` false, the page
-//    where it begins.
-//  - All pages are one managed object, and one thread touches them, in kernels of `touches_per_kernel`, whose recorded
-//    duration is 0: what a touch costs is the model's (runtime.touch_ns). Requests that are known to write write.
+//    lowest, so that neighbours stay neighbours: their span is at most kIdsSpan times the requested blocks. Other ids
+//    are numbered by first appearance, each with the pages of its largest request. The header's `ids` says which.
+//  - A request touches all pages of its bytes in ascending order; without a size, or with `whole_sizes` false, only the
+//    page where it begins.
+//  - All pages are one managed object, and one thread touches them, in kernels of `touches_per_kernel` with a recorded
+//    duration of 0: the model sets the cost of a touch (runtime.touch_ns). Requests that are known to write write.
 // Times of the requests are ignored. The stream is read twice, so standard input is refused.
 #pragma once
 
@@ -41,7 +40,7 @@ class RequestsImporter : public Importer<RequestsImportSummary> {
  public:
   static constexpr std::uint64_t kIdsSpan = 16;
 
-  // Both throw InputError naming file and record, as does next().
+  // Both throw InputError that names file and record, as does next().
   explicit RequestsImporter(const std::string& path, const RequestsImportOptions& options = {});
   RequestsImporter(std::string_view bytes, std::string name, const RequestsImportOptions& options = {});
 };

@@ -15,7 +15,7 @@ namespace uvmsim::trace {
 
 namespace {
 
-// Extents of addresses, in units.
+// Extents of addresses, in units of kAddressQuantum.
 using Units = std::vector<Extent>;
 
 struct Slice {  // of the grid
@@ -107,7 +107,7 @@ class WarpConversion final : public Conversion<WarpImportSummary> {
     return out;
   }
 
-  // By first appearance, as the tools name streams by their addresses.
+  // Numbers streams by first appearance, as the tools name them by their addresses.
   std::uint32_t stream(std::uint64_t name) {
     const std::size_t next = std::min<std::size_t>(streams_.size(), kMaxStream);
     return static_cast<std::uint32_t>(streams_.try_emplace(name, next).first->second);
@@ -126,7 +126,7 @@ class WarpConversion final : public Conversion<WarpImportSummary> {
     }
   }
 
-  // What a kernel reads that neither a kernel nor a copy wrote before.
+  // Lets the host write what a kernel reads and neither a kernel nor a copy wrote before.
   void host_writes_first() {
     AddressSet known;
     AccessSet written;
@@ -201,7 +201,7 @@ class WarpConversion final : public Conversion<WarpImportSummary> {
   }
 
   void add_phases(const WarpRecord& event, Kernel& out) const {
-    std::unordered_map<ObjectId, std::uint32_t> slots;  // only looked up
+    std::unordered_map<ObjectId, std::uint32_t> slots;  // never iterated
     for (std::size_t i = 0; i < out.accesses.size(); ++i) {
       slots.emplace(out.accesses[i].object, static_cast<std::uint32_t>(i));
     }
@@ -219,7 +219,7 @@ class WarpConversion final : public Conversion<WarpImportSummary> {
   std::size_t at_ = 0;
   bool ended_ = false;
   AddressMap live_;
-  std::unordered_map<std::uint64_t, std::size_t> streams_;  // only looked up
+  std::unordered_map<std::uint64_t, std::size_t> streams_;  // never iterated
 };
 
 }  // namespace

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns addresses of warps (warp_log.h: NVBit's mem_trace, kernels of Accel-Sim) into a trace.
 //
-// What the conversion decides:
-//  - Objects: neither tool records allocations. 2 MB blocks in which something is touched or copied are objects, those
-//    side by side one, alive throughout.
+// The conversion decides:
+//  - Neither tool records allocations. Objects are the 2 MB blocks in which something is touched or copied; adjacent
+//    blocks are one object, alive throughout.
 //  - Accesses of a kernel are exact, to units of 512 bytes, and phases say which thread blocks touch what (up to
 //    kMostPhases slices of the grid). The order within a block is lost.
 //  - As managed memory: the host writes what a recorded copy brings to the GPU, when it does, and at the start what a
-//    kernel reads that nothing wrote before. As device memory copies stay copies, and the host writes nothing.
+//    kernel reads that nothing wrote before. As device memory, copies stay copies, and the host writes nothing.
 //  - Durations are not recorded: 2 us and 1 ns for 1000 bytes touched. Copies to the host and frees are not recorded.
 #pragma once
 
@@ -28,8 +28,8 @@ struct WarpImportOptions {
 struct WarpImportSummary {
   std::uint64_t kernels = 0, objects = 0, copies = 0;
   std::uint64_t instructions = 0;        // on global memory
-  std::uint64_t touched_bytes = 0;       // of all objects, once
-  std::uint64_t implied_host_bytes = 0;  // that the host must have written, as kernels read them first
+  std::uint64_t touched_bytes = 0;       // of all objects, each byte once
+  std::uint64_t implied_host_bytes = 0;  // the host must have written them, as kernels read them first
   std::uint64_t without_phases = 0;      // kernels whose phases were too many to keep
 };
 
@@ -37,7 +37,7 @@ class WarpLogImporter : public Importer<WarpImportSummary> {
  public:
   static constexpr std::uint64_t kMostPhases = 4096;
 
-  // Reads the whole log. `tool` and `path` are for the header.
+  // Reads the whole log. `tool` and `path` go into the header.
   WarpLogImporter(WarpLog& log, const std::string& tool, const std::string& path,
                   const WarpImportOptions& options = {});
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every importer is to its callers: a pull source of records with a header and a summary.
+// The callers' view of every importer: a pull source of records with a header and a summary.
 #pragma once
 
 #include <deque>
@@ -10,7 +10,7 @@
 
 namespace uvmsim::trace {
 
-// The conversion itself, which the importer's source file has.
+// The conversion itself, which the importer's source file implements.
 template <class Summary>
 class Conversion {
  public:
@@ -29,7 +29,7 @@ class Conversion {
   Summary summary;
 
  protected:
-  // Takes more of the recording, whose records, if any, become ready; false when nothing is left of it.
+  // Reads more of the recording and puts its records, if any, into `ready`; returns false at the end.
   virtual bool go_on() = 0;
 
   std::deque<Record> ready;
@@ -39,8 +39,8 @@ template <class Summary>
 class Importer {
  public:
   const Header& header() const { return conversion_->header; }
-  bool next(Record& record) { return conversion_->next(record); }  // false at the end; throws as the constructor does
-  const Summary& summary() const { return conversion_->summary; }  // of what next() gave; complete at the end
+  bool next(Record& record) { return conversion_->next(record); }  // false at the end; throws like the constructor
+  const Summary& summary() const { return conversion_->summary; }  // of the records so far; complete at the end
 
  protected:
   explicit Importer(std::unique_ptr<Conversion<Summary>> conversion) : conversion_(std::move(conversion)) {}

@@ -26,7 +26,7 @@ constexpr double kLatestUs = 9e15;
 constexpr std::size_t kLargestFile = std::size_t{4} << 30;
 constexpr std::uint64_t kMostTensorBytes = kMaxObjectBytes;
 
-// Bytes of one element of a type as PyTorch names it; 0: no tensor.
+// Returns the bytes of one element of a type as PyTorch names it; 0: not a tensor.
 std::uint64_t element_bytes(const std::string& type) {
   struct Known {
     std::string_view name;
@@ -67,7 +67,7 @@ class ProfileReader {
       throw_input_error("{}: no profile of PyTorch{}", path_, hint);
     }
     const std::string content = whole_content();
-    // Events are taken and dropped as they end: a profile takes little more memory than what is kept of it.
+    // Events are read and dropped one by one: reading takes little more memory than the rows that are kept.
     KinetoJson whole;
     try {
       whole = KinetoJson::parse(content, [this](int depth, KinetoJson::parse_event_t event, KinetoJson& value) {
@@ -85,7 +85,7 @@ class ProfileReader {
   }
 
  private:
-  // Unpacked where it is packed.
+  // Returns the file's content, unpacked.
   std::string whole_content() const {
     Input input = Input::from_file(path_);
     PlainBytes bytes(input);
@@ -134,7 +134,7 @@ class ProfileReader {
     if (number < least || number > most) refuse("'{}' is {}; allowed: {} to {}", key, number, least, most);
     return number;
   }
-  // Microseconds, with fractions, as nanoseconds.
+  // Converts microseconds, with fractions, to nanoseconds.
   std::int64_t time(const KinetoJson& object, const char* key) const {
     const KinetoJson* value = find(object, key);
     if (value == nullptr || !value->is_number()) refuse("'{}' is no time", key);
@@ -194,7 +194,7 @@ class ProfileReader {
   }
 
   void memory(const KinetoJson& event, const KinetoJson& args) {
-    if (integer(args, "Device Type", 0, INT32_MIN, INT32_MAX) != 1) return;  // not CUDA's
+    if (integer(args, "Device Type", 0, INT32_MIN, INT32_MAX) != 1) return;  // not on a GPU
     const auto most = static_cast<std::int64_t>(kMostTensorBytes);
     const std::int64_t bytes = integer(args, "Bytes", 0, -most, most);
     KinetoProfile::Memory row;
@@ -227,7 +227,7 @@ class ProfileReader {
     profile_.operators.push_back(std::move(out));
   }
 
-  // A tensor, or a list of them: "TensorList" says no type of its elements, most of which have four bytes.
+  // Adds a tensor, or a list of them: "TensorList" does not name the elements' type; most have four bytes.
   void operand(const KinetoJson& type, const KinetoJson& dims, const KinetoJson* strides,
                KinetoProfile::Operator& out) const {
     if (!type.is_string() || !dims.is_array()) return;
@@ -247,7 +247,7 @@ class ProfileReader {
   }
   static void tensor(const KinetoJson& dims, const KinetoJson* strides, std::uint64_t element,
                      KinetoProfile::Operator& out) {
-    // Elements from the first to the last one; dense without strides.
+    // The size counts elements from the first to the last one; tensors without strides are dense.
     double elements = 1;
     const bool strided = strides != nullptr && strides->is_array() && strides->size() == dims.size();
     for (std::size_t i = 0; i < dims.size(); ++i) {

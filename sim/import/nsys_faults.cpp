@@ -24,33 +24,33 @@ AccessMode mode_of(std::uint32_t access) {
   return access == 1 || access == 4 ? AccessMode::kRead : AccessMode::kReadWrite;
 }
 
-// Which kernel that runs on the event's GPU an event belongs to. Events come by time.
+// Finds the running kernel that an event on its GPU belongs to. Events must come by time.
 class Running {
  public:
   explicit Running(const std::vector<NsysReport::Kernel>& kernels) : kernels_(kernels) {}
-  // The one that started first; kNone without any. `ambiguous`: another one ran too.
+  // Returns the kernel that started first; kNone if none runs. `ambiguous`: another one ran too.
   std::size_t at(std::int64_t time, std::int32_t device, bool& ambiguous) {
     for (; next_ < kernels_.size() && kernels_[next_].start <= time; ++next_) {
       running_[kernels_[next_].device].push_back(next_);
     }
     std::deque<std::size_t>& running = running_[device];
-    // The last one stays: what it wrote may come back after its end.
+    // The last one is kept: pages that it wrote may come back after its end.
     while (running.size() > 1 && kernels_[running.front()].end < time) running.pop_front();
     last_ = running.empty() ? kNone : running.back();
     ambiguous = running.size() > 1 && kernels_[running[1]].end >= time;
     return running.empty() || kernels_[running.front()].end < time ? kNone : running.front();
   }
-  // The last one on the GPU of the last event that had begun then.
+  // Returns the last kernel that had begun by the time of the last event, on its GPU.
   std::size_t last_begun() const { return last_; }
   static constexpr std::size_t kNone = SIZE_MAX;
 
  private:
   const std::vector<NsysReport::Kernel>& kernels_;
   std::size_t next_ = 0, last_ = kNone;
-  std::map<std::int32_t, std::deque<std::size_t>> running_;  // by GPU; of each by start
+  std::map<std::int32_t, std::deque<std::size_t>> running_;  // by GPU, in order of start
 };
 
-// The time of one kernel in which faults were served, from intervals by their start.
+// The time of one kernel in which faults were served, summed from intervals in order of their start.
 class ServedTime {
  public:
   void add(std::int64_t begin, std::int64_t end, const NsysReport::Kernel& kernel, std::int64_t longest_pause = 0) {
@@ -69,7 +69,7 @@ class ServedTime {
 
 struct Event {
   std::int64_t time;
-  int order;  // at one time
+  int order;  // of events of equal time
   std::uint64_t address, bytes;
   enum class Kind { kAllocation, kKnown, kToGpu } kind;
 };
@@ -116,7 +116,7 @@ KernelFaults attribute_faults(const NsysReport& report, bool prefetched) {
   Running during_copies(report.kernels);
   AddressSet on_gpu;
   std::size_t memory = 0;
-  std::size_t batch = 0;  // the batch that was being served: the last one that began before
+  std::size_t batch = 0;  // the batch that was being served: the last one that had begun
   for (const NsysReport::Copy& copy : report.copies) {
     if (!copy.migration() || copy.bytes == 0) continue;
     for (; memory < report.memory.size() && report.memory[memory].time <= copy.start; ++memory) {
@@ -148,7 +148,7 @@ KernelFaults attribute_faults(const NsysReport& report, bool prefetched) {
                          kLongestPauseNs - kBeforeCopiesNs - kAfterCopiesNs);
     }
     if (!copy.for_fault() && !prefetched) continue;
-    if (!copy.for_fault() && kernel == Running::kNone) continue;  // no touch of its own
+    if (!copy.for_fault() && kernel == Running::kNone) continue;  // not a touch of a kernel
     note(kernel, ambiguous, {copy.address, copy.bytes, mode});
     if (kernel != Running::kNone) out.moved_bytes += copy.bytes;
   }
@@ -164,7 +164,7 @@ AddressSet unnamed_memory(const NsysReport& report) {
   for (const auto* faults : {&report.gpu_faults, &report.cpu_faults}) {
     for (const NsysReport::Fault& fault : *faults) blocks += whole_blocks(fault.address, 1);
   }
-  // Blocks that a named allocation shares are its own: events there are its neighbours' at most.
+  // Blocks that a named allocation shares are excluded: an event there concerns at most neighbouring memory.
   for (const NsysReport::Memory& event : report.memory) {
     if (!event.free) blocks -= whole_blocks(event.address, event.bytes);
   }

@@ -15,7 +15,7 @@ namespace {
 
 using Ranges = std::vector<NsysReport::Range>;
 
-// "step 12" -> "step #": ranges that differ by numbers are of one kind.
+// Returns "step #" for "step 12": ranges that differ by numbers are of one kind.
 std::string kind_of(const std::string& name) {
   std::string kind;
   for (const char letter : name) {
@@ -31,7 +31,7 @@ std::uint64_t launches_in(const NsysReport::Range& range, const std::vector<std:
   return static_cast<std::uint64_t>(std::lower_bound(first, launches.end(), range.end) - first);
 }
 
-// By start, the outer of two first.
+// Sorts ranges by start, the outer of two first.
 void order(Ranges& ranges) {
   std::ranges::stable_sort(ranges, {},
                            [](const NsysReport::Range& range) { return std::tuple(range.start, -range.end); });
@@ -73,7 +73,7 @@ std::string choose(const std::map<std::string, Candidate>& kinds, std::uint64_t 
   return name;
 }
 
-// Ranges within one another become pushes and pops; what leaves the range around it ends with it.
+// Turns nested ranges into pushes and pops; a range that outlives the one around it is cut off at its end.
 class Nesting {
  public:
   Nesting(std::vector<TimedRange>& out, std::string iteration) : out_(out), iteration_(std::move(iteration)) {}
@@ -114,7 +114,7 @@ class Nesting {
 
 RangesOfReport ranges_of_report(const Ranges& ranges, const std::vector<std::int64_t>& launches,
                                 const std::string& wanted) {
-  // The thread whose outermost ranges hold the most launches.
+  // Finds the thread whose outermost ranges hold the most launches.
   std::map<std::int64_t, std::uint64_t> by_thread;
   for (const NsysReport::Range& range : ranges) {
     if (range.nested) by_thread[range.thread] += launches_in(range, launches);
@@ -134,7 +134,7 @@ RangesOfReport ranges_of_report(const Ranges& ranges, const std::vector<std::int
   }
   RangesOfReport out;
   out.iteration = choose(kinds, launches.size(), wanted);
-  // Ranges that are started and ended lie anywhere among those of a thread: then the iterations alone are told.
+  // Ranges of start and end may lie anywhere among those of a thread: then only the iterations are written.
   if (!out.iteration.empty()) {
     const Ranges& chosen = kinds.at(out.iteration).ranges;
     if (std::ranges::any_of(chosen, [](const auto& range) { return !range.nested; })) nested = chosen;

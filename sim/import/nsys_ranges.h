@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges of NVTX as the ranges and iterations of a trace.
+// Turns ranges of NVTX into the ranges and iterations of a trace.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ struct TimedRange {
 };
 
 struct RangesOfReport {
-  std::vector<TimedRange> records;  // in order, fit for a trace
-  std::string iteration;            // name of the ranges that became iterations, with # for their numbers; may be empty
+  std::vector<TimedRange> records;  // in order, properly nested
+  std::string iteration;            // name of the ranges that became iterations, # for digits; may be empty
   std::uint64_t iterations = 0;
 };
 
-// Those pushed and popped by the thread whose ranges hold the most launches; `launches`: their times, ascending. Ranges
-// that are called `wanted` but for digits, or without such a wish those that hold most launches and at least half of
-// them, come at least twice and do not overlap, are the iterations: the outermost of them. Throws InputError when none
-// has that name.
+// Takes the ranges that are pushed and popped by the thread whose ranges hold the most launches; `launches`: their
+// times, ascending. The iterations are the ranges named `wanted`, digits aside. If `wanted` is empty, they are those
+// that hold most launches and at least half of them, come at least twice and do not overlap: the outermost of them.
+// Throws InputError if no ranges have that name.
 RangesOfReport ranges_of_report(const std::vector<NsysReport::Range>& ranges, const std::vector<std::int64_t>& launches,
                                 const std::string& wanted);
 

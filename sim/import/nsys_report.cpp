@@ -57,7 +57,7 @@ class ReportReader {
   static std::uint32_t process_of(std::int64_t global) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(global) >> 24 & 0xffffff);
   }
-  // Rows of the process, which `id` names in its own column. `columns` are separated by blanks.
+  // Reads the rows of the process, whose id is in the column `id`. `columns` are separated by blanks.
   void each(std::string_view table, const std::string& columns, std::size_t first_optional, const auto& take,
             const std::string& id = "globalPid") const {
     std::istringstream words(columns);
@@ -255,7 +255,7 @@ class ReportReader {
     each("CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId nameId", 4, read_call, "globalTid");
   }
 
-  // Streams and events; 4294967295 stands for none.
+  // Reads the streams and events of calls; 4294967295 means none.
   void read_references() {
     const auto read = [&](const Row& row) {
       if (!row.has(0)) return;
@@ -275,7 +275,7 @@ class ReportReader {
     }
   }
 
-  // What began and ended within the recording.
+  // Reads ranges that began and ended within the recording.
   void read_ranges() {
     constexpr std::int64_t kPushPop = 59, kStartEnd = 60;
     const auto read = [&](const Row& row) {

@@ -77,7 +77,7 @@ bool OracleReader::next(OracleRecord& record) {
 
 std::vector<std::int64_t> next_accesses(std::span<const std::uint64_t> ids) {
   std::vector<std::int64_t> next(ids.size(), -1);
-  std::unordered_map<std::uint64_t, std::int64_t> later;  // only looked up, never walked
+  std::unordered_map<std::uint64_t, std::int64_t> later;  // never iterated
   for (std::size_t i = ids.size(); i-- > 0;) {
     const auto [found, fresh] = later.try_emplace(ids[i], static_cast<std::int64_t>(i + 1));
     if (fresh) continue;

@@ -34,18 +34,18 @@ std::uint64_t little(string_view bytes, std::size_t at, std::size_t width) {
   return value;
 }
 
-// SCSI's commands that write: of 6, 10, 12 and 16 bytes.
+// Returns kWrite for SCSI's write commands of 6, 10, 12 and 16 bytes.
 AccessMode scsi_mode(std::uint64_t command) {
   const bool writes = command == 0x0a || command == 0x2a || command == 0xaa || command == 0x8a;
   return writes ? AccessMode::kWrite : AccessMode::kRead;
 }
 
-// FixedRecords of one length, one after the other.
+// A reader of records of one fixed length.
 class FixedRecords {
  public:
   FixedRecords(Input& input, const std::string& file, std::size_t record_bytes)
       : content_(input), file_(file), bytes_(record_bytes), buffer_(record_bytes * 4096) {}
-  // The next record; false at the end.
+  // Reads the next record; returns false at the end.
   bool next(string_view& record) {
     if (end_ - begin_ < bytes_) fill();
     if (begin_ == end_) return false;
@@ -79,7 +79,7 @@ class FixedRecords {
     }
   }
   PlainBytes content_;
-  const std::string& file_;  // its name, for messages
+  const std::string& file_;  // the file's name, for messages
   std::size_t bytes_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;
@@ -221,7 +221,7 @@ class LcsRequests final : public RequestReader {
   FixedRecords records_;
 };
 
-// What a column of csv is, by the names that traces give it.
+// The meaning of a column of csv, by the names that traces give it.
 enum class Column : std::uint8_t { kOther, kId, kSize, kOperation };
 Column column_of(string_view typed) {
   std::string word;
@@ -355,7 +355,7 @@ class TextRequests final : public RequestReader {
   char separator_ = '\0';
   std::vector<Column> columns_;
   std::optional<Request> pending_;
-  std::unordered_map<std::string, std::uint64_t> names_;  // only looked up
+  std::unordered_map<std::string, std::uint64_t> names_;  // never iterated
 };
 
 bool is_text(string_view start) {
@@ -365,7 +365,7 @@ bool is_text(string_view start) {
   });
 }
 
-// The version of SCSI's records, told by the two that come first; 0: none.
+// Returns the version of SCSI records, by the first two records; 0: not such a file.
 unsigned vscsi_version(string_view start) {
   for (const unsigned version : {2u, 1u}) {
     const std::size_t bytes = version == 1 ? 32 : 40, at = version == 1 ? 14 : 2;
@@ -376,7 +376,7 @@ unsigned vscsi_version(string_view start) {
   return 0;
 }
 
-// Times never fall, and what comes next lies behind: of the whole records in `start`.
+// Returns whether the whole records in `start` have times that never fall, and next accesses behind them.
 bool looks_like_oracle_general(string_view start) {
   std::uint64_t time = 0;
   for (std::size_t i = 0; (i + 1) * kOracleRecordBytes <= start.size(); ++i) {

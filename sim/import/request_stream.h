@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of requests as libCacheSim reads them, one request at a time. The format is told by the content:
+// Streams of requests as libCacheSim reads them, one request at a time. The content tells the format:
 //   lcs             a header of 1024 bytes (a magic number at both ends) that says what a record holds
 //   vscsi           records of 32 or 40 bytes of a SCSI trace, with their version (1 or 2); ids are blocks of 512 bytes
 //   oracle-general  oracle_general.h: no header; the times of its records never fall, and the next access of a record
 //                   lies behind it
 //   csv             lines with a comma, tab, bar or semicolon between fields; the first may name them
 //   txt             one id a line
-// All of them plain or packed with zstd, gzip or xz.
+// All of them may be packed with zstd, gzip or xz.
 #pragma once
 
 #include <array>
@@ -33,14 +33,14 @@ class RequestReader {
   virtual ~RequestReader() = default;
   virtual bool next(Request& request) = 0;  // false at the end; throws InputError naming file and record
   RequestFormat format = RequestFormat::kTxt;
-  std::uint32_t id_bytes = 0;  // what one step of an id stands for, where the format says so
+  std::uint32_t id_bytes = 0;  // bytes of one step of an id; 0: the format does not say
   bool has_sizes = true, has_modes = false;
-  bool numbers = true;  // ids are numbers, not names, which were numbered by appearance
+  bool numbers = true;  // false: ids are names, numbered by appearance
   std::string name;     // of the file
 };
 
-// `columns`: of csv, what its columns are ("time,id,size,op"; others are passed over); empty: the first line says so.
-// Throws InputError for what is none of these, with what it is.
+// `columns` names the columns of csv ("time,id,size,op"; others are ignored); empty: the first line does. Throws
+// InputError for other files, with what they are.
 std::unique_ptr<RequestReader> open_requests(const std::string& path, const std::string& columns = "");
 std::unique_ptr<RequestReader> open_requests(std::string_view bytes, const std::string& name,
                                              const std::string& columns = "");

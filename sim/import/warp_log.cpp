@@ -23,10 +23,10 @@ namespace {
 using std::string_view;
 
 constexpr ObjectId kAllMemory = 1;
-constexpr std::uint64_t kWindowBytes = std::uint64_t{16} << 20;  // of generic addresses of shared and local memory
+constexpr std::uint64_t kWindowBytes = std::uint64_t{16} << 20;  // generic addresses of shared and local memory
 constexpr std::size_t kMostLaunches = std::size_t{1} << 22;
 
-// Words of a line, one after the other.
+// Splits a line into words.
 class Words {
  public:
   explicit Words(string_view line) : rest_(line) {}
@@ -64,7 +64,7 @@ class Words {
   string_view rest_;
 };
 
-// What an instruction does to global memory, and how wide one thread's access is; nothing for other instructions.
+// Mode and width of one thread's access to global memory. operation_of() returns nothing for other instructions.
 struct Operation {
   AccessMode mode;
   std::uint32_t bytes;
@@ -129,7 +129,7 @@ std::uint64_t linear(const Dim3& grid, const Dim3& at) {
   return (static_cast<std::uint64_t>(at.z) * grid.y + at.y) * grid.x + at.x;
 }
 
-// The text between `before` and " - " or the end.
+// Returns the text between `before` and " - " or the end.
 std::optional<string_view> field_after(string_view line, string_view before) {
   const std::size_t at = line.find(before);
   if (at == string_view::npos) return std::nullopt;
@@ -139,7 +139,7 @@ std::optional<string_view> field_after(string_view line, string_view before) {
 
 std::uint64_t number_in(string_view text, string_view what) { return Words(text).number(what); }
 
-// Lines of launches may come before those of their instructions end: all launches are kept until the end of the log.
+// A log of NVBit. Instructions of a launch may follow the lines of later launches: all launches are kept until the end.
 class NvbitLog final : public WarpLog {
  public:
   explicit NvbitLog(const std::string& path) : path_(path), input_(Input::from_file(path)), lines_(input_) {
@@ -176,7 +176,7 @@ class NvbitLog final : public WarpLog {
   }
 
   void launch(string_view line) {
-    // A kernel's name may hold anything.
+    // The search goes from the end, as a kernel's name may hold anything.
     const std::size_t tail = line.rfind(" - grid launch id ");
     const auto name = line.find(" - Kernel name ");
     if (name == string_view::npos || tail == string_view::npos || tail < name + 15) {
@@ -233,7 +233,6 @@ class NvbitLog final : public WarpLog {
   std::map<std::uint64_t, std::size_t> by_id_;
 };
 
-// One kernel of Accel-Sim.
 class AccelsimKernel {
  public:
   explicit AccelsimKernel(const std::string& path) : path_(path), input_(Input::from_file(path)), lines_(input_) {
@@ -277,8 +276,7 @@ class AccelsimKernel {
     if (key == "shmem") {
       launch.shared_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(number_in(value, "shmem"), 1 << 24));
     }
-    // Tracers of version 5 were seen to write other parameters of the launch here: more registers than a thread can
-    // have.
+    // Tracers of version 5 may write other launch parameters here: more registers than a thread can have.
     if (key == "nregs") {
       const std::uint64_t registers = number_in(value, "nregs");
       launch.registers = registers <= 255 ? static_cast<std::uint32_t>(registers) : 0;

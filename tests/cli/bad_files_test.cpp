@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attacks with files: outputs onto inputs, links, closed streams, folders, pipes, names, numbers at the ends of fields.
+// Tests of attacks with files: outputs onto inputs, links, closed streams, folders, pipes, names, numbers at limits.
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -31,7 +31,7 @@ class BadFiles : public CommandTest {
  protected:
   BadFiles() { folder.write("trace.jsonl", kTrace); }
 
-  // A line for the shell, in which $u is the command; its exit code.
+  // Runs a line of the shell, in which $u is the command; returns its exit code.
   int shell(const std::string& line) const {
     const std::string all = "u='" UVMSIM_COMMAND "'; cd '" + folder.path() + "' && " + line;
     const int status = std::system(all.c_str());
@@ -171,7 +171,7 @@ TEST_F(BadFiles, AChangedPluginIsNotLoaded) {
   EXPECT_FALSE(std::filesystem::exists(folder.path("loaded")));
 }
 
-// A plug-in whose name holds the SHA-256 of another file is not loaded, whatever names it.
+// A plug-in whose SHA-256 is not the one that its name holds is not loaded, wherever the name comes from.
 TEST_F(BadFiles, APluginThatIsNotTheRecordedOneIsNotLoaded) {
   std::filesystem::copy_file(UVMSIM_MARK_PLUGIN, folder.path("mine.so"));
   const std::string wanted = "./mine.so@sha256:" + sha256_of_file(UVMSIM_CRASH_PLUGIN);
@@ -213,7 +213,7 @@ TEST_F(BadFiles, ABaselineRecordsItsPluginsAndLoadsNoOthers) {
   EXPECT_EQ(run({"check", "b.json", "--update"}).exit_code, 1) << "a new plug-in is named on the command line";
   EXPECT_FALSE(std::filesystem::exists(folder.path("loaded")));
 
-  // The plug-in named on the command line is used: another build of it, which --update records.
+  // The plug-in on the command line is another build; it is used, and --update records it.
   std::filesystem::create_directories(folder.path("built"));
   std::filesystem::copy_file(UVMSIM_CRASH_PLUGIN, folder.path("built/mine.so"));
   std::ofstream(folder.path("built/mine.so"), std::ios::app) << "another build";
@@ -343,7 +343,7 @@ TEST_F(BadFiles, TimesAndSizesAtTheEndsOfTheirFields) {
     ASSERT_NE(at, std::string::npos);
     EXPECT_GE(std::atof(json.c_str() + at + 11) / 1e6, least_ms);
   }
-  // Longer than the rest of time: an error, no wrap.
+  // A time beyond the largest one is an error and does not wrap.
   expect_one_line_error(run_of(kernel_of(most, R"(,"host_gap_ns":)" + most)), {"2^61"});
   expect_one_line_error(run_of(R"({"t":"memcpy","kind":"host_to_device","bytes":18000000000000000})"), {"2^47"});
   expect_one_line_error(

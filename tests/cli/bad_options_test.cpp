@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong command lines: each is one line that names the option and what is allowed.
+// Tests of wrong command lines: each error is one line that names the option and what is allowed.
 #include <string>
 #include <vector>
 

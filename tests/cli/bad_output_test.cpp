@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs that cannot be written: known before the simulation, and nothing half-written stays.
+// Tests of outputs that cannot be written: the error comes before the simulation, and nothing half-written stays.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -36,7 +36,7 @@ TEST_F(BadOutput, OneUnwritableOutputLeavesNoneOfTheOthers) {
 }
 
 TEST_F(BadOutput, IsKnownBeforeTheTraceIsRead) {
-  // The trace is wrong as well, but the output comes first.
+  // The trace is wrong as well, but the output is checked first.
   expect_one_line_error(run_trace(trace_of({kernel(7, 0, 1)}), {"--json", "no/such/out"}), {"no/such/out"});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Systems and settings that are wrong: one line with the file, the key and what is allowed.
+// Tests of wrong systems and settings: each error is one line with the file, the key and what is allowed.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces that are damaged or make no sense: refused in one line that names file and record, or used as far as whole.
+// Tests of traces that are damaged or make no sense: refused in one line with file and record, or used as far as whole.
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -26,7 +26,7 @@ class BadTrace : public CommandTest {
     EXPECT_FALSE(std::filesystem::exists(folder.path("r.json")));
   }
 
-  // Several frames of kernels, as .uvmt.
+  // Returns several frames of kernels, as .uvmt.
   std::string long_trace() {
     std::string bytes;
     trace::TraceWriter writer(bytes, trace::TraceFormat::kUvmt, trace::Header{});
@@ -36,7 +36,7 @@ class BadTrace : public CommandTest {
     writer.write(object);
     for (std::uint64_t k = 0; k < 4000; ++k) {
       trace::Kernel kernel;
-      kernel.name = std::string(1000, 'k') + std::to_string(k);  // not the same name twice: frames fill up
+      kernel.name = std::string(1000, 'k') + std::to_string(k);  // different names fill the frames
       kernel.grid = {1, 1, 1};
       kernel.block = {32, 1, 1};
       kernel.duration_ns = 1000;
@@ -120,7 +120,7 @@ TEST_F(BadTrace, WrongTypeOrRange) {
 
 TEST_F(BadTrace, TouchOfMemoryNeverAllocated) { expect_error({kernel(7, 0, 1)}, {"record 1", "object 7", "never"}); }
 
-// Grids are numbers in a file: what the blocks touch is what takes time.
+// A huge grid in a file costs no time: only blocks that touch memory do.
 TEST_F(BadTrace, BlocksThatTouchNothingTakeNoTime) {
   for (const char* distribution : {"grid_stride", "thread_chunk"}) {
     const auto start = std::chrono::steady_clock::now();

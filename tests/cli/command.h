@@ -17,13 +17,13 @@
 namespace uvmsim {
 
 struct CommandResult {
-  int exit_code = -1;  // 128 + signal when it was killed
+  int exit_code = -1;  // 128 + signal if it was killed
   std::string out, err;
 };
 
 class CommandTest : public ::testing::Test {
  protected:
-  // Arguments reach the command as they are. `input` becomes its standard input.
+  // Passes arguments to the command unchanged; `input` becomes its standard input.
   CommandResult run(const std::vector<std::string>& arguments, const std::string& input = "") {
     folder.write(".stdin", input);
     std::string line = "cd " + quoted(folder.path()) + " && " + quoted(UVMSIM_COMMAND);
@@ -38,8 +38,8 @@ class CommandTest : public ::testing::Test {
     return result;
   }
 
-  // `uvmsim run trace.jsonl --system h200-sxm-pcie5`, with further options; as many iterations as recorded where they
-  // say nothing about that, as few tests are about running until the run has settled.
+  // Runs `uvmsim run trace.jsonl --system h200-sxm-pcie5` with further options. It runs as many iterations as recorded
+  // if the options do not say, as few tests need settled runs.
   CommandResult run_trace(const std::string& trace, const std::vector<std::string>& options = {}) {
     folder.write("trace.jsonl", trace);
     std::vector<std::string> arguments{"run", "trace.jsonl", "--system", "h200-sxm-pcie5"};
@@ -54,8 +54,8 @@ class CommandTest : public ::testing::Test {
   const ScratchFolder folder;
 
  private:
-  // Lines of progress, "uvmsim: STEP: 50 %, about 2 s left", come from commands that take seconds: on a slow machine
-  // all.
+  // Removes lines of progress, "uvmsim: STEP: 50 %, about 2 s left", which commands print that take seconds: on a slow
+  // machine all.
   static std::string without_progress(const std::string& text) {
     static const std::regex line(
         "uvmsim: [^\n]*: ([0-9]+ %|[0-9,]+ records|at work for [0-9]+ s)(, (about|at most) [0-9]+ s left)?\n");
@@ -68,8 +68,8 @@ class CommandTest : public ::testing::Test {
   }
 };
 
-// The result is an error as every user should meet it: exit code 2, nothing on standard output, and exactly one line
-// on standard error, which begins with "uvmsim: error: " and holds all the words.
+// Expects an error as every user should meet it: exit code 2, nothing on standard output, and exactly one line on
+// standard error, which begins with "uvmsim: error: " and holds all the words.
 inline void expect_one_line_error(const CommandResult& result, const std::vector<std::string>& words) {
   EXPECT_EQ(result.exit_code, 2) << result.err;
   EXPECT_EQ(result.out, "");

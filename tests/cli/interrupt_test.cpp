@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals: every command ends within a second, at once when asked twice, and leaves nothing temporary.
+// Tests of signals: every command ends within a second, at once at a second signal, and leaves no temporary file.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -22,17 +22,17 @@ constexpr int kInterrupted = 130;
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 constexpr auto kSoon = std::chrono::milliseconds(1200);  // a second, and what a busy machine adds
 
-// A process that a test starts: in its folder, with standard streams of its choice.
+// A process that a test starts, in its folder, with standard streams of its choice.
 struct Started {
   pid_t process = -1;
-  int output = -1;  // the reading end of its standard output and error, which nobody reads
+  int output = -1;  // the reading end of its standard output and error, never read
 };
 
 class Interrupt : public SweepCommandTest {
  protected:
   Interrupt() { EXPECT_EQ(::mkfifo(folder.path("nobody_writes.uvmt").c_str(), 0600), 0); }
 
-  // With standard output and error in a pipe that is full.
+  // Starts it with standard output and error in a full pipe.
   Started start_into_full_pipe(Arguments arguments) const {
     int ends[2];
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -85,7 +85,7 @@ class Interrupt : public SweepCommandTest {
   }
 };
 
-// `markov` does not tell its state, so that no iteration is left out: hours.
+// Returns a run of hours: `markov` does not report its state, so that every iteration is replayed.
 Arguments long_run(const Arguments& more = {}) {
   Arguments all{"run",   "a.jsonl", "--system",     "h200-sxm-pcie5", "--prefetch",        "markov",
                 "--osf", "2",       "--iterations", "1000000",        "--no-unlimited-run"};

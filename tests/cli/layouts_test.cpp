@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim layouts`, layouts with parameters in `run`, and the footprints of `trace info`.
+// Tests of `uvmsim layouts`, layouts with parameters in `run`, and the footprints of `trace info`.
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.h"
@@ -65,7 +65,7 @@ TEST_F(Layouts, TraceInfoSaysWhyALayoutCannotBe) {
   EXPECT_TRUE(json["footprint_bytes"]["recorded"].is_null());
 }
 
-// An arena of 64 MiB: 8 MiB are touched twice, then 4 others once, when the first are done with.
+// In an arena of 64 MiB, 8 MiB are touched twice, then 4 others once, after the last touch of the first.
 TEST_F(Layouts, TouchedFootprintIsWhatFactorsDivideWhenAsked) {
   const std::string trace =
       trace_of({alloc(1, 64 << 20), kernel(1, 0, 2048), kernel(1, 0, 2048), kernel(1, 8192, 1024)});
@@ -131,7 +131,7 @@ TEST_F(Layouts, TwoLayoutsCompareAtEqualCapacity) {
   }
 }
 
-// The footprint is the arena, and 4 MiB beside it: a factor divides what is reserved. Tensors reach 3 MiB of it.
+// The footprint is the arena and 4 MiB beside it: a factor divides reserved memory. Tensors reach 3 MiB of the arena.
 TEST_F(Layouts, AnArenaIsReservedWhole) {
   const std::vector<std::string> options{"--layout", "preallocating:arena_bytes=64MiB", "--osf", "2"};
   std::vector<std::string> to_json = options;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim league`: who takes part, in which order, and what is said of those that fail.
+// Tests of `uvmsim league`: which policies take part, in which order, and what it says of those that fail.
 #include <set>
 #include <sstream>
 
@@ -43,7 +43,7 @@ class League : public SweepCommandTest {
   }
 };
 
-// Later slots too: the registry is asked, no list is kept.
+// The expected policies come from the registry, so that later slots are covered.
 TEST_F(League, EveryRegisteredPolicyTakesPartOnceBesideTheDriversOwn) {
   const auto all = json::parse(run({"policies", "--json"}).out)["policies"];
   std::set<std::string> expected{"driver"};
@@ -55,11 +55,11 @@ TEST_F(League, EveryRegisteredPolicyTakesPartOnceBesideTheDriversOwn) {
   const json contest = this->result()["contests"][0];
   const json of_driver = standing(contest["standings"], "driver")["policies"];
   for (const auto& [slot, text] : of_driver.items()) driver[slot] = text;
-  // A GPU alone has no ways to choose between, a program alone no turns and no other processes.
+  // A single GPU has no routes to choose, and a single program has no turns and no other processes.
   const auto takes_no_part = [](const json& policy) {
     return policy["slot"] == "route" || policy["slot"] == "schedule" || policy["for_processes"];
   };
-  // One that fills several slots is listed in each, with one description, and takes part once.
+  // A policy that fills several slots is listed in each, with one description, and takes part once.
   std::map<std::pair<std::string, std::string>, std::string> labels;
   for (const json& policy : all) {
     const std::string slot = policy["slot"], name = policy["name"];
@@ -107,7 +107,7 @@ TEST_F(League, NumbersAreThoseOfRunWithBounds) {
     sum += one[part].get<std::uint64_t>();
   }
   EXPECT_EQ(sum, one["total_ns"]);
-  // The folder is a sweep's, whose database holds the same.
+  // The folder is also a sweep, whose database holds the same numbers.
   EXPECT_EQ(sweep({"status", "out"}).exit_code, 0);
   EXPECT_THAT(
       query("out/results.sqlite",
@@ -194,7 +194,7 @@ TEST_F(League, WhatFailsIsShownAndTheRestRanked) {
   EXPECT_TRUE(exists("out/results.partial.sqlite"));
 }
 
-// On programs of a GiB: a table of fixed size that is too small for them makes one prefetcher another.
+// The programs have a GiB: a table of fixed size that is too small for them makes one prefetcher act like another.
 TEST_F(League, NoTwoPrefetchersAgreeOnEveryProgram) {
   std::vector<std::string> arguments = {UVMSIM_SOURCE_DIR "/workloads/tiled_matmul.uvmt",
                                         UVMSIM_SOURCE_DIR "/workloads/pagerank.uvmt",
@@ -236,7 +236,7 @@ TEST_F(League, SweepFilesGiveTheContests) {
   EXPECT_EQ(standing(overall, "evict arc")["rank"], nullptr) << "not in all contests";
 }
 
-// A league depends only on results, which are made up here.
+// A league depends only on results, which these tests make up.
 class Standings : public League {
  protected:
   // Plans contests of `a` at the factors with evictors lru, fifo, clock and arc.
@@ -267,7 +267,7 @@ class Standings : public League {
       sweep::PointFiles(folder.path("out")).write_result(planned.id, result.dump());
     }
   }
-  // A whole result to change numbers of.
+  // Makes a whole result whose numbers the tests change.
   void make_template() {
     ASSERT_EQ(run({"run", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--iterations", "recorded", "--bounds",
                    "--json", "t.json"})
@@ -309,7 +309,7 @@ driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct, 
 )");
 }
 
-// Four who learned a while, and one who never rested.
+// Four policies learn for a while, and one never settles.
 TEST_F(Standings, SettledIterationsDecideWhereANumberOfThemWasAskedFor) {
   make_template();
   plan("2", {"--iterations", "20"});
@@ -321,7 +321,7 @@ TEST_F(Standings, SettledIterationsDecideWhereANumberOfThemWasAskedFor) {
   settled(10, 1);
   finish(2000, "lrm", 100);
   settled(9, 7);
-  finish(2000, "lru", 300, "D2");  // slow as long as it learned
+  finish(2000, "lru", 300, "D2");  // slow as long as it learns
   settled(12, std::nullopt);
   finish(2000, "fifo", 80);
   settled(20, 3);
@@ -369,8 +369,8 @@ TEST_F(Standings, OverallIsTheGeometricMeanOfWhatTheDriverFinished) {
   finish(1500, "lru", 200);
   finish(2000, "lru", 80);  // mean sqrt(2 * 0.8)
   finish(1500, "fifo", 160);
-  finish(2000, "fifo", 100);  // the same
-  finish(1500, "clock", 90);  // not everywhere
+  finish(2000, "fifo", 100);  // likewise
+  finish(1500, "clock", 90);  // missing at one factor
   finish(1500, "arc", 120);
   finish(2000, "arc", 120);
   finish(4000, "arc", 61);  // the driver is missing there
@@ -407,7 +407,7 @@ driver: prefetch tree, evict lrm, plan none, migrate first_touch, route direct, 
 )"));
 }
 
-// The reference is the best oracle of each contest, and no single one.
+// The reference is the best oracle of each contest, not one oracle for all.
 TEST_F(Standings, TheBestOracleOfEachContestIsTheReference) {
   make_template();
   plan("1.5,2");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim completion` and `uvmsim manual`: nothing that the help lists is missing, and what bash makes of it.
+// Tests of `uvmsim completion` and `uvmsim manual`: they miss nothing that the help lists, and bash can use the script.
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
@@ -50,7 +50,7 @@ TEST_F(Manual, HasEveryCommandAndOptionOfTheHelp) {
       options.insert("--" + option["name"].get<std::string>());
       EXPECT_NE(option["meaning"], "") << name << " " << option["name"];
     }
-    // A verb may share its command's help, which then lists the options of all of them.
+    // A verb may share its command's help, which then lists the options of all verbs.
     const std::set<std::string> listed = found(command["help"], R"(^  (?:-\w \[ )?(--[a-z0-9-]+))");
     if (name == "sweep") {
       for (const auto& verb : json["commands"]) {
@@ -93,7 +93,7 @@ TEST_F(Manual, BashCompletes) {
   EXPECT_EQ(completed("uvmsim run x.uvmt --prefetch tre"), (std::set<std::string>{"tree", "tree_by_process"}));
   EXPECT_EQ(completed("uvmsim sweep run dir --sha"), std::set<std::string>{"--shard"});
   EXPECT_EQ(completed("uvmsim policies lr"), (std::set<std::string>{"lrm", "lru", "lru_k"}));
-  // A file: left to bash.
+  // Names of files are left to bash.
   EXPECT_TRUE(completed("uvmsim run x.uvmt --json r").empty());
   EXPECT_TRUE(completed("uvmsim sweep s.json -o r").empty());
   EXPECT_EQ(completed("uvmsim completion f"), std::set<std::string>{"fish"});

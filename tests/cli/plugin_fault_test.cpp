@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a plug-in does wrong in a run is one line that names policy, plug-in, function and block, and no success.
+// Tests of faults of plug-ins: each is one line that names policy, plug-in, function and block, and no success.
 #include <chrono>
 
 #include "tests/cli/sweep_command_test.h"
@@ -44,7 +44,7 @@ TEST_F(PluginFault, CrashesNameWhereTheyHappened) {
   expect_line("abort", " crashed: signal 6 (Aborted)");
 }
 
-// It shows when the memory is given back, not in the call that did it: as a bad access, or as the allocator's abort().
+// The damage shows when the memory is freed, not in the call that did it: as a bad access, or as abort().
 TEST_F(PluginFault, AHeapThatAPluginBrokeNamesThePlugin) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizer ends the program in its own way";

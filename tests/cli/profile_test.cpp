@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim run --profile`: what it says of a program whose every page is known.
+// Tests of `uvmsim run --profile`: its numbers for a program whose every page is known.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -22,8 +22,8 @@ std::string named_kernel(const std::string& name, std::uint64_t tensor, const ch
                      name, tensor, mode);
 }
 
-// Two tensors of 2 MiB and GPU memory for one of them. Writing the second pushes the first out, reading the first
-// again pushes the second out and copies 2 MiB back.
+// Two tensors of 2 MiB and GPU memory for one of them. Writing the second evicts the first, reading the first again
+// evicts the second and copies 2 MiB back.
 std::string ping_pong() {
   return trace_of({R"({"t":"object_alloc","id":1,"bytes":4194304})",
                    R"({"t":"tensor_alloc","id":2,"bytes":2097152,"object":1,"name":"weights"})",
@@ -87,7 +87,7 @@ TEST_F(RunProfile, DoesNotChangeTheResultAndIsTheSameEveryTime) {
   EXPECT_THAT(folder.names(), ElementsAre("a.json", "b.json", "p", "q", "t", "trace.jsonl"));
 }
 
-// Also with a run that is compared with one without limit: the profile shows the limited one.
+// The run is also compared with one without a limit: the profile shows the limited one.
 TEST_F(RunProfile, ShowsTheRunThatWasAskedFor) {
   ASSERT_EQ(run_trace(two_iterations(16), {"--osf", "4", "--profile", "p"}).exit_code, 0);
   const TestDatabase db(folder.path("p"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim run` with good input: what it prints and writes.
+// Tests of `uvmsim run` with good input: what it prints and writes.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -58,7 +58,7 @@ TEST_F(Run, SummaryOfOneRun) {
   EXPECT_THAT(result.out, HasSubstr("fault batches"));
 }
 
-// Every sum of bytes is the sum of the lines below it, whatever moved them.
+// Every sum of bytes is the sum of the lines below it, for all causes.
 TEST_F(Run, SumsOfBytesAreThoseOfTheirLines) {
   const std::string all = R"("object":1,"offset":0,"bytes":16777216)";
   const std::string trace =
@@ -153,7 +153,7 @@ TEST_F(Run, TheTableSaysWhichFactorRan) {
   EXPECT_THAT(result.out, Not(HasSubstr("(ran 1)")));
 }
 
-// One baseline whatever the policies, in the summary, the table and the JSON.
+// All policies have one baseline, in the summary, the table and the JSON.
 TEST_F(Run, SlowdownIsAgainstTheDriversOwnPoliciesWithoutLimit) {
   const std::string trace = two_iterations(16);
   const auto settled_of = [&](const std::vector<std::string>& options, const char* key) {
@@ -314,7 +314,7 @@ TEST_F(Run, WhatCannotBeRepeatedRunsAsRecordedAndSaysWhy) {
   EXPECT_TRUE(r["requested_iterations"].is_null());
 }
 
-// The settled flag of a row is never set where nothing has settled; which rows are quoted is another column.
+// The settled flag of a row is never set if no iteration has settled; another column says which rows are quoted.
 TEST_F(Run, OfARunThatHasNotSettledTheLaterHalfIsQuoted) {
   const auto result = run_trace(two_iterations(16), {"--iterations", "8", "--json", "r.json", "--csv", "r.csv"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -330,7 +330,7 @@ TEST_F(Run, OfARunThatHasNotSettledTheLaterHalfIsQuoted) {
   EXPECT_THAT(folder.read("r.csv"), HasSubstr(",quoted,settled,"));
 }
 
-// `rtx4080` in small: the whole GPU is too small for the program.
+// A small form of `rtx4080`: the whole GPU is too small for the program.
 TEST_F(Run, ABaselineThatDoesNotFitIsNoBaseline) {
   const std::vector<std::string> small = {
       "--set", "gpus.0.memory_bytes=16MiB", "--set", "gpus.0.reserved_bytes=0", "--json", "r.json", "--csv", "r.csv"};
@@ -367,7 +367,7 @@ TEST_F(Run, UncertaintyIsARangeAroundTheResult) {
   EXPECT_EQ(range["calibration"], "measured here");
   EXPECT_THAT(result.out, HasSubstr("time on other machines (ms)"));
   EXPECT_THAT(result.out, HasSubstr("ranges: driver costs x0.8 to x1.25"));
-  // The extremes are runs that anyone can make.
+  // The ends of the range are runs that any user can make.
   ASSERT_EQ(
       run_trace(two_iterations(16), {"--osf", "2", "--set", "costs.*=x1.25", "--set", "host_links.*bytes_per_us=x0.97",
                                      "--set", "host.*bytes_per_us=x0.8", "--json", "slow.json"})
@@ -377,7 +377,7 @@ TEST_F(Run, UncertaintyIsARangeAroundTheResult) {
   EXPECT_THAT(run_trace(two_iterations(16), {"--osf", "2,4", "--uncertainty"}).out, HasSubstr("slowdown range"));
 }
 
-// The trace of a GPU that a system has: scaled to another system's, by the peaks of both.
+// A trace of a GPU that some system has is scaled to another system's, by the peaks of both.
 TEST_F(Run, DurationsOfAnotherGpu) {
   std::string trace = two_iterations(16);
   trace.replace(trace.find(R"("tool")"), 0, R"("gpu":"NVIDIA H200",)");
@@ -394,7 +394,7 @@ TEST_F(Run, DurationsOfAnotherGpu) {
   EXPECT_EQ(same["counters"]["kernel_compute_ns"], 200000);
   EXPECT_THAT(same_text, HasSubstr("kernel durations as recorded on NVIDIA H200"));
 
-  // Half the clock: kernels that neither compute matrices nor fill the memory take twice as long.
+  // At half the clock, kernels that neither compute matrices nor fill the memory take twice as long.
   const auto [slow, slow_text] = on({"--set", "gpus.0.sm_clock_khz=990 MHz"});
   EXPECT_EQ(slow["time_scale"]["classes"]["sm"]["factor_millionths"], 2000000);
   EXPECT_EQ(slow["time_scale"]["classes"]["sm"]["kernels"], 2);
@@ -408,7 +408,7 @@ TEST_F(Run, DurationsOfAnotherGpu) {
   EXPECT_EQ(fixed["counters"]["kernel_compute_ns"], 300000);
   EXPECT_THAT(fixed_text, HasSubstr("kernel durations times 1.5"));
 
-  // An unknown GPU: as recorded, and said so; unless a system is named.
+  // Durations from an unknown GPU stay as recorded, and the text says so, unless a system is named.
   trace.replace(trace.find("NVIDIA H200"), 11, "NVIDIA H201");
   const auto [unknown, unknown_text] = on({});
   EXPECT_EQ(unknown["time_scale"]["rule"], "none");
@@ -542,7 +542,7 @@ TEST_F(Run, FootprintInBytes) {
   EXPECT_EQ(r["counters"]["evictions"], 0);
 }
 
-// Real unified memory runs a kernel whose set exceeds the GPU's memory; so do we.
+// Real unified memory runs a kernel whose set exceeds the GPU's memory, and so does the simulator.
 TEST_F(Run, KernelLargerThanTheGpu) {
   const auto result = run_trace(two_iterations(64), {"--capacity-bytes", "4MiB", "--json", "-"});
   ASSERT_EQ(result.exit_code, 0) << result.err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweeps of scenarios: what they expand to, what they find, and every way to be wrong.
+// Tests of sweeps of scenarios: their points, their results, and every wrong input.
 #include <nlohmann/json.hpp>
 
 #include "sim/common/sha256.h"
@@ -21,7 +21,7 @@ class ScenarioSweep : public SweepCommandTest {
         {"name": "one", "trace": "../a.jsonl", "gpus": [0]},
         {"name": "two", "trace": "../b.jsonl", "gpus": [0], "prefetch": "none"}]})");
   }
-  // Scenario s, and what is given.
+  // Writes a sweep file of scenario s with more keys; returns its name.
   std::string of_s(const std::string& more) const {
     folder.write("sweep.json", R"({"scenarios": "shared/s.json")" + (more.empty() ? "" : ", " + more) + "}");
     return "sweep.json";
@@ -117,7 +117,7 @@ TEST_F(ScenarioSweep, APointIsTheScenarioThatTheCommandRuns) {
   }
   EXPECT_THAT(query("out/results.sqlite", "SELECT count(*) FROM points"), ElementsAre(ElementsAre("0")));
   EXPECT_THAT(query("out/results.sqlite", "SELECT name FROM systems"), ElementsAre(ElementsAre("h200-sxm-pcie5")));
-  // The CSV file: two programs and all of them, twice.
+  // The CSV file has two programs and all of them, twice.
   const auto csv = csv_table(folder.read("out/results.csv"));
   ASSERT_EQ(csv.size(), 7u);
   const auto column = [&](const char* name) {
@@ -206,7 +206,7 @@ TEST_F(ScenarioSweep, OthersRefuseThem) {
   expect_one_line_error(run({"compare", "out/results.sqlite", "out/results.sqlite"}), {"results.sqlite"});
 }
 
-// A result from somebody else, with the right hash: whatever it says is no bug of ours.
+// A foreign result with the right hash may say anything: it is never reported as a bug.
 TEST_F(ScenarioSweep, ResultsThatAreNone) {
   const auto refuse = [&](const std::string& dir, auto&& change) {
     const std::string name = finished(dir).begin()->first;
@@ -231,7 +231,7 @@ TEST_F(ScenarioSweep, ResultsThatAreNone) {
   refuse("alone", [](json& result) { result["iterations"][1]["index"] = result["iterations"][0]["index"]; });
 }
 
-// A folder with a file of that name is somebody's work.
+// A file of that name in the folder belongs to the user.
 TEST_F(ScenarioSweep, NoPlanTakesThePlaceOfAFileThatIsNone) {
   const std::string own = R"({"traces": "a.jsonl", "systems": "h200-sxm-pcie5"})";
   folder.write("mine/sweep.json", own);
@@ -244,7 +244,7 @@ TEST_F(ScenarioSweep, NoPlanTakesThePlaceOfAFileThatIsNone) {
   expect_one_line_error(sweep({of_s(""), "-o", ""}), {"--output"});
 }
 
-// In a folder from somebody else.
+// The folder of points is a link, as in a folder from a stranger.
 TEST_F(ScenarioSweep, PointsThatAreALinkAreNotFollowed) {
   ASSERT_EQ(sweep({"plan", of_s(""), "-o", "out"}).exit_code, 0);
   std::filesystem::remove_all(folder.path("out/points"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim scenario`: what it prints and writes, and every way to be wrong.
+// Tests of `uvmsim scenario`: what it prints and writes, and every wrong input.
 #include "sim/sweep/scenario.h"
 
 #include <fstream>
@@ -25,7 +25,7 @@ using ::testing::Not;
 class ScenarioTest : public CommandTest {
  protected:
   ScenarioTest() {
-    // Two GPUs whose links share the host's memory.
+    // The system has two GPUs whose links share the host's memory.
     json system = json::parse(config::resolved_json(config::load_system("h200-sxm-pcie5")));
     for (const char* list : {"gpus", "host_links"}) system[list].push_back(system[list][0]);
     system["host"]["memory_bytes_per_us"]["value"] = "20 GB/s";
@@ -33,7 +33,7 @@ class ScenarioTest : public CommandTest {
     folder.write("big.jsonl", two_iterations(64));
     folder.write("small.jsonl", two_iterations(16));
   }
-  // For the system with two GPUs.
+  // Returns a scenario on the system with two GPUs.
   std::string with_programs(const std::string& programs, const std::string& more = "") const {
     return R"({"system": "./two.json", "programs": [)" + programs + "]" + (more.empty() ? "" : ", " + more) + "}";
   }
@@ -79,7 +79,7 @@ TEST_F(ScenarioTest, ProgramsOnOneGpuTellWhoEvictsWhomAndHowFairItIs) {
       footprint += program["together"]["limit"]["footprint_bytes"].get<std::uint64_t>();
     }
     EXPECT_EQ(out["weighted_speedup_thousandths"], speedup);
-    // In turns both have to compute one after the other, side by side one may hide behind the other.
+    // In turns, the programs compute one after the other; side by side, one may hide behind the other.
     const std::int64_t big_ideal = out["programs"][0]["together"]["ideal_ns"];
     const std::int64_t last = out["last_end_ns"], bound = out["last_end_bound_ns"];
     EXPECT_EQ(last, std::max(out["programs"][0]["together"]["total_ns"].get<std::int64_t>(),
@@ -105,7 +105,7 @@ TEST_F(ScenarioTest, ProgramsOnOneGpuTellWhoEvictsWhomAndHowFairItIs) {
   }
 }
 
-// One slice after the other, without a gap: whose turn it is, and the change between two.
+// The timeline shows one slice after the other, without a gap: the turns, and the switches between them.
 TEST_F(ScenarioTest, TheTimelineShowsWhoHasTheGpu) {
   const std::string programs = with_programs(
       R"({"name": "big", "trace": "big.jsonl", "gpus": [1]},
@@ -145,13 +145,13 @@ TEST_F(ScenarioTest, TheTimelineShowsWhoHasTheGpu) {
   EXPECT_EQ(slices.size(), 3u);
   const json out = json::parse(folder.read("out.json"));
   EXPECT_GE(end, out["last_end_ns"].get<std::int64_t>());
-  // Side by side nobody takes turns.
+  // Side by side there are no turns.
   const std::string concurrent = programs.substr(0, programs.size() - 1) + R"(, "sharing": "concurrent"})";
   ASSERT_EQ(run_scenario(concurrent, {"--no-alone", "--timeline", "t.json"}).exit_code, 0);
   EXPECT_THAT(folder.read("t.json"), Not(HasSubstr("\"turns\"")));
 }
 
-// Each adds up to the counters of its program, whoever took whose memory.
+// Each profile adds up to the counters of its program, whichever program evicted the memory.
 TEST_F(ScenarioTest, AProfileOfEachProgram) {
   ASSERT_EQ(run_scenario(with_programs(R"({"name": "big", "trace": "big.jsonl", "gpus": [0]},
                                           {"name": "small", "trace": "small.jsonl", "gpus": [0], "start_ns": 50000})",
@@ -181,7 +181,7 @@ TEST_F(ScenarioTest, AProfileOfEachProgram) {
     EXPECT_GE(db.number("SELECT MIN(start_ns) FROM operations WHERE kind = 'kernel'"),
               program["start_ns"].get<std::int64_t>());
   }
-  // Pages of chunks that are in use: at most 2 MiB each.
+  // Evicted are pages of chunks in use: at most 2 MiB each.
   EXPECT_GT(evicted_bytes, 0);
   EXPECT_LE(evicted_bytes, evictions * static_cast<std::int64_t>(kBlockBytes));
 }
@@ -212,7 +212,7 @@ TEST_F(ScenarioTest, TellsEveryProgramTogetherAndAlone) {
       EXPECT_EQ(together["counters"][bytes], alone["counters"][bytes]) << bytes;
     }
   }
-  // Alone it is what `uvmsim run` says of the same memory.
+  // Alone, the program takes what `uvmsim run` says for the same memory.
   const CommandResult alone =
       run({"run", "small.jsonl", "--system", "./two.json", "--capacity-bytes", "8MiB", "--prefetch", "none",
            "--no-unlimited-run", "--iterations", "recorded", "--json", "run.json"});
@@ -247,7 +247,7 @@ TEST_F(ScenarioTest, ARepeatedProgramIsThereAllTheTime) {
   EXPECT_EQ(small["together"]["iterations"].size(), small["alone"]["iterations"].size());
 }
 
-// One harvests from the other, whose program begins then; what the latter's iterations take longer than alone.
+// The results of a program that lends memory to a harvesting one; `lost_ns`: its iterations' time beyond that alone.
 struct Yielded {
   std::int64_t lost_ns = 0;
   json counters;
@@ -293,7 +293,7 @@ TEST_F(ScenarioTest, AYielderLosesWhereItTakesMemoryBackAndNowhereElse) {
   EXPECT_GT(taken, 10);
   EXPECT_GE(late.lost_ns, taken * 5100) << "costs.evict_chunk_ns for each";
   EXPECT_EQ(late.counters["evictions"], 0) << "what it takes is not its own";
-  // Bytes that the peer has not returned or fetched must come from somewhere: every block's bytes, once per move.
+  // Every block moves its bytes once per eviction to the peer.
   EXPECT_EQ(late.harvester["dtod_evict_bytes"].get<std::uint64_t>(),
             late.harvester["evictions_to_peers"].get<std::uint64_t>() << 21);
 }
@@ -360,7 +360,7 @@ TEST_F(ScenarioTest, TheTimelineHasAProcessPerGpuAndPerProgram) {
   EXPECT_TRUE(tracks["GPU 1"].contains("small: stream 0"));
 }
 
-// Kernels of programs on one GPU overlap in time: one track for each program.
+// Kernels of programs on one GPU overlap in time: there is one track for each program.
 TEST_F(ScenarioTest, TheTimelineOfASharedGpuHasATrackPerProgram) {
   const CommandResult result = run_scenario(with_programs(R"({"name": "big", "trace": "big.jsonl", "gpus": [0]},
                                     {"name": "a \"b\\", "trace": "small.jsonl", "gpus": [0]})"),
@@ -411,7 +411,7 @@ TEST_F(ScenarioTest, EveryMistakeIsOneLine) {
   expect_refused(with_programs(R"({"name": "a", "trace": "none.jsonl", "gpus": [0]})"), {"none.jsonl"});
   expect_refused(with_programs(R"({"name": "a", "trace": "*.jsonl", "gpus": [0]})"), {"describes 2 runs"});
   expect_refused(with_programs(kBig + ", " + kBig), {"/programs/1/name", "'big' is there twice"});
-  // Programs that share a GPU share its memory: what each says of its own is refused.
+  // Programs that share a GPU share its memory: settings of one of them for it are refused.
   const std::string both = R"({"name": "a", "trace": "big.jsonl", "gpus": [0]},
                               {"name": "b", "trace": "small.jsonl", "gpus": [1, 0]})";
   expect_refused(with_programs(kBig + R"(, {"name": "b", "trace": "small.jsonl", "gpus": [1, 0]})"),

@@ -10,7 +10,7 @@
 
 namespace uvmsim {
 
-// A header with quanta of 4 KB, then the lines.
+// Returns a header with quanta of 4 KB, then the lines.
 inline std::string trace_of(const std::vector<std::string>& lines) {
   std::string text = R"({"t":"header","major":1,"minor":0,"quantum_bytes":4096,"tool":"by hand"})"
                      "\n";
@@ -24,7 +24,7 @@ inline std::string alloc(std::uint64_t id, std::uint64_t bytes, std::uint64_t va
 }
 inline std::string release(std::uint64_t id) { return fmt::format(R"({{"t":"object_free","id":{}}})", id); }
 
-// One kernel that reads and writes pages [first, first + count) of an object.
+// Returns one kernel that reads and writes pages [first, first + count) of an object.
 inline std::string kernel(std::uint64_t object, std::uint64_t first, std::uint64_t count) {
   return fmt::format(R"({{"t":"kernel","name":"k","grid":[64,1,1],"block":[256,1,1],"duration_ns":100000,)"
                      R"("accesses":[[{},[[{},{},"rw"]]]]}})",
@@ -34,7 +34,7 @@ inline std::string iteration(const char* kind, unsigned index) {
   return fmt::format(R"({{"t":"range","kind":"iteration_{}","index":{}}})", kind, index);
 }
 
-// Two iterations over one object of `mib` MiB.
+// Returns two iterations over one object of `mib` MiB.
 inline std::string two_iterations(std::uint64_t mib) {
   const std::uint64_t pages = mib * 256;
   return trace_of({alloc(1, mib << 20), iteration("begin", 0), kernel(1, 0, pages), iteration("end", 0),

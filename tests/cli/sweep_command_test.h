@@ -28,7 +28,7 @@ class SweepCommandTest : public CommandTest {
     folder.write("b.jsonl", two_iterations(24));
   }
 
-  // Writes NAME.json: traces a and b, as many iterations as recorded, and what is given, such as R"("osf": [1, 2])".
+  // Writes NAME.json: traces a and b, recorded iterations, and the keys in `more`, such as R"("osf": [1, 2])".
   std::string spec(const std::string& name, const std::string& more) const {
     const std::string recorded = more.find("iterations") == std::string::npos ? R"("iterations": "recorded", )" : "";
     folder.write(name + ".json",
@@ -67,7 +67,7 @@ class SweepCommandTest : public CommandTest {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
-  // Files in DIR/points by name, without the file of locks.
+  // Returns the files in DIR/points by name, without the lock file.
   std::vector<std::string> point_files(const std::string& dir) const {
     std::vector<std::string> names;
     std::error_code missing;
@@ -78,7 +78,7 @@ class SweepCommandTest : public CommandTest {
     return names;
   }
   static bool is_result(const std::string& name) { return name.size() == 64 + 5; }
-  // Finished ones with their content.
+  // Returns the finished points with their content.
   std::map<std::string, std::string> finished(const std::string& dir) const {
     std::map<std::string, std::string> files;
     for (const std::string& name : point_files(dir)) {
@@ -100,7 +100,7 @@ class SweepCommandTest : public CommandTest {
   }
   bool exists(const std::string& name) const { return std::filesystem::exists(folder.path(name)); }
 
-  // The rows of a query, columns as text, absent ones as "null".
+  // Returns the rows of a query, columns as text, absent ones as "null".
   std::vector<std::vector<std::string>> query(const std::string& database, const std::string& statement) const {
     sqlite3* connection = nullptr;
     EXPECT_EQ(sqlite3_open_v2(folder.path(database).c_str(), &connection, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
@@ -118,7 +118,7 @@ class SweepCommandTest : public CommandTest {
   }
 };
 
-// Lines of fields; none of ours has a comma inside quotes but those that the caller does not look at.
+// Returns lines of fields; commas inside quotes only occur in fields that callers ignore.
 inline std::vector<std::vector<std::string>> csv_table(const std::string& text) {
   std::vector<std::vector<std::string>> rows{{""}};
   bool quoted = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim sweep`: plan, run, status, collect, and how they take what goes wrong.
+// Tests of `uvmsim sweep`: plan, run, status, collect, and their errors.
 #include <algorithm>
 
 #include "sim/common/random.h"
@@ -39,7 +39,7 @@ TEST_F(Sweep, OneCommandPlansRunsAndCollects) {
   EXPECT_THAT(status.out, HasSubstr("finished  12"));
 }
 
-// The database, the CSV file and `uvmsim run` say the same of the same run.
+// The database, the CSV file and `uvmsim run` agree on the same run.
 TEST_F(Sweep, APointIsTheRunThatTheCommandMakes) {
   ASSERT_EQ(sweep({spec("s", R"("osf": ["none", 2], "prefetch": "tree:threshold=75")"), "-o", "out"}).exit_code, 0);
   ASSERT_EQ(run({"run", "b.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--prefetch", "tree:threshold=75",
@@ -75,7 +75,7 @@ TEST_F(Sweep, APointIsTheRunThatTheCommandMakes) {
               ElementsAre(ElementsAre("none", "1000", "null")));
 
   json point = json::parse(folder.read("out/points/" + rows[0][0] + ".json"))["result"];
-  one["unlimited"] = one["slowdown_thousandths"] = nullptr;  // in a sweep another point
+  one["unlimited"] = one["slowdown_thousandths"] = nullptr;  // another point in a sweep
   EXPECT_EQ(point, one);
 
   const auto sweep_csv = csv_table(folder.read("out/results.csv")), run_csv = csv_table(folder.read("run.csv"));
@@ -105,7 +105,7 @@ TEST_F(Sweep, ABaselineThatDoesNotFitIsNoBaseline) {
   EXPECT_THAT(folder.read("out/results.csv"), HasSubstr(",slowdown_ideal_thousandths,"));
 }
 
-// Without a word about iterations, runs settle.
+// Runs settle if the file does not mention iterations.
 TEST_F(Sweep, RunsSettleByDefault) {
   folder.write("s.json", R"({"traces": "a.jsonl", "systems": "h200-sxm-pcie5", "osf": [2]})");
   ASSERT_EQ(sweep({"s.json", "-o", "out"}).exit_code, 0);
@@ -188,7 +188,7 @@ TEST_F(Sweep, AnExtendedSweepComputesOnlyWhatIsNew) {
   EXPECT_EQ(after.size(), 8u);
   for (const auto& [name, time] : before) EXPECT_EQ(after.at(name), time) << "computed again";
 
-  // A smaller one deletes nothing, and does not show what it does not hold.
+  // A smaller sweep deletes nothing, and does not show what it does not hold.
   spec("s", R"("osf": 2)");
   ASSERT_EQ(sweep({"s.json", "-o", "out"}).exit_code, 0);
   EXPECT_EQ(times("out"), after);
@@ -209,7 +209,7 @@ TEST_F(Sweep, AFailedPointFailsTheSweepAndIsTriedAgain) {
   EXPECT_THAT(status.out, AllOf(HasSubstr("failed    1"), HasSubstr("missing   0"), HasSubstr("osf: 9")));
   EXPECT_EQ(sweep({"run", "out"}).exit_code, 1) << "tried again, and failed again";
 
-  // Another trace, with which it fits, is another point.
+  // A trace with which it fits makes another point.
   folder.write("a.jsonl", two_iterations(32));
   const auto changed = sweep({"run", "out"});
   EXPECT_EQ(changed.exit_code, 1);
@@ -274,7 +274,7 @@ TEST_F(Sweep, TwoRunsShareOneFolder) {
   EXPECT_EQ(point_files("out").size(), 12u);
 }
 
-// A worker keeps bounds for other points of the same program: they are those that the point has alone.
+// A worker keeps bounds for other points of the same program; they equal those of the point alone.
 TEST_F(Sweep, BoundsAreThoseOfThePointWhateverRanBefore) {
   for (const char* first : {"host_pinned", "first_touch"}) {
     const std::string other = first == std::string("host_pinned") ? "first_touch" : "host_pinned";
@@ -292,7 +292,7 @@ TEST_F(Sweep, BoundsAreThoseOfThePointWhateverRanBefore) {
   EXPECT_GT(least_moved.size(), 1u) << "first_touch";
 }
 
-// Bounds belong to the program: runs that are there stay, and get them.
+// Bounds belong to the program: finished runs stay, and get them.
 TEST_F(Sweep, BoundsAreAddedToWhatIsFinished) {
   const std::string points = R"("osf": [2, 3], "evict": ["lrm", "lru"])";
   spec("without", points);
@@ -305,7 +305,7 @@ TEST_F(Sweep, BoundsAreAddedToWhatIsFinished) {
   EXPECT_THAT(both, IsSupersetOf(without));
   EXPECT_THAT(both, IsSupersetOf(alone)) << "the same bytes as of a run with bounds";
 
-  // Not run again: a number that no run has comes through.
+  // The runs are not repeated: a made-up number comes through.
   ASSERT_EQ(sweep({"without.json", "-o", "marked"}).exit_code, 0);
   for (const auto& [name, content] : finished("marked")) {
     const std::string id = name.substr(0, name.find('.'));
@@ -325,7 +325,7 @@ TEST_F(Sweep, BoundsAreAddedToWhatIsFinished) {
 }
 
 TEST_F(Sweep, CtrlCAndTerminationLeaveWhatIsFinished) {
-  // Enough work that the signal finds some of it undone, whatever the build.
+  // There is so much work that the signal finds some of it undone in any build.
   std::string seeds;
   for (int i = 1; i <= 500; ++i) seeds += (i == 1 ? "" : ",") + std::to_string(i);
   ASSERT_EQ(sweep({"plan", spec("s", R"("osf": 2, "seeds": [)" + seeds + "]"), "-o", "out"}).exit_code, 0);
@@ -344,7 +344,7 @@ TEST_F(Sweep, CtrlCAndTerminationLeaveWhatIsFinished) {
   EXPECT_THAT(status.out, HasSubstr("finished  " + std::to_string(finished("out").size()) + "\n"));
 }
 
-// kill -9 at random moments, 20 times in a row: no finished point is lost, none is there twice.
+// After kill -9 at random moments, 20 times in a row, no finished point is lost or doubled.
 TEST_F(Sweep, KilledTwentyTimesItStillFinishes) {
   const auto plan = [&](const std::string& dir) {
     ASSERT_EQ(
@@ -364,7 +364,7 @@ TEST_F(Sweep, KilledTwentyTimesItStillFinishes) {
     while (kills < 20 && finished(dir).size() < all.size()) {
       const auto before = finished(dir);
       const pid_t process = start({"run", dir, "--jobs", "2"});
-      // Anywhere from its start to its fourth point, and not always right after one.
+      // The kill comes between the start and the fourth point, and not always right after one.
       const std::size_t wanted = std::min(before.size() + random.below(4), all.size());
       while (count_finished(dir) < wanted) ::usleep(200);
       ::usleep(static_cast<useconds_t>(random.below(10'000)));

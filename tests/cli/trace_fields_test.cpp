@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim trace fields`: the keys of the JSON-lines form, as records have them.
+// Tests of `uvmsim trace fields`: the keys of the JSON-lines form, as records have them.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,7 +18,7 @@ using Keys = std::map<std::string, std::set<std::string>>;  // by record type
 TEST_F(TraceFields, ListsTheKeysThatRecordsHaveAndNoOthers) {
   Keys written;
   std::vector<trace::Record> records = trace::sample_records();
-  records.emplace_back(trace::Discard{1, 4096, 4096, 1});  // the samples' one begins at offset 0
+  records.emplace_back(trace::Discard{1, 4096, 4096, 1});  // the sample's offset is 0
   std::istringstream lines(trace::encode({trace::sample_header(), records}, trace::TraceFormat::kJsonLines));
   for (std::string line; std::getline(lines, line);) {
     const auto record = nlohmann::json::parse(line);

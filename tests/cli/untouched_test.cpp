@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace whose kernels touch nothing, as recordings without accesses are: no command prints a slowdown of 1.000 for
-// it. Each refuses it, or marks the place where the number would stand.
+// Tests of a trace whose kernels touch nothing, as in recordings without accesses: no command prints a slowdown of
+// 1.000 for it. Each refuses it, or marks the place of the number.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -27,7 +27,7 @@ class Untouched : public CommandTest {
     folder.write("trace.jsonl", trace_of({alloc(1, 8 << 20), iteration("begin", 0), kernel, iteration("end", 0),
                                           iteration("begin", 1), kernel, iteration("end", 1)}));
   }
-  // On a system, with half of the memory.
+  // Runs a command on the trace, on a system with half of the memory.
   CommandResult half(const std::string& command, std::vector<std::string> options = {}) {
     std::vector<std::string> arguments{command, "trace.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2"};
     arguments.insert(arguments.end(), options.begin(), options.end());
@@ -36,7 +36,7 @@ class Untouched : public CommandTest {
   Json object(const std::string& name) { return Json::parse(folder.read(name)); }
 };
 
-// Of a line of CSV, in which nothing is quoted.
+// Splits a line of CSV without quotes.
 std::vector<std::string> cells(const std::string& line) {
   std::vector<std::string> all(1);
   bool quoted = false;

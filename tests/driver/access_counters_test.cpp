@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access counters. Source: NVIDIA UVM uvm_gpu_access_counters.c.
+// Tests of access counters. Source: NVIDIA UVM uvm_gpu_access_counters.c.
 #include "sim/driver/access_counters.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ config::SystemConfig counting_system() {
   return system;
 }
 
-// A full block on the host that the GPU has mapped remotely.
+// Returns a full block on the host that the GPU has mapped remotely.
 BlockIndex remote_block(Machine& machine) {
   const BlockIndex block = machine.allocate();
   machine.cpu_fill(block);
@@ -60,7 +60,7 @@ TEST(AccessCounters, BringTheAccessedUnitsOver) {
   ASSERT_EQ(machine.events.transfers.size(), 2u);
   EXPECT_EQ(machine.events.transfers[0].cause, TransferCause::kAccessCounter);
   machine.check();
-  // The counter started anew.
+  // The counter has restarted from 0.
   machine.access_counters.on_remote_access(0, a, pages({200}), 256);
   EXPECT_EQ(machine.counters.access_counter_notifications, 2u);
 }
@@ -118,7 +118,7 @@ TEST(AccessCounters, BatchesAreLimited) {
   for (std::size_t i = blocks.size(); i-- > 0;) machine.access_counters.on_remote_access(0, blocks[i], pages({0}), 256);
   machine.access_counters.service(0, machine.now);
   ASSERT_EQ(machine.events.transfers.size(), 5u);
-  // Sorted by address within a batch; batches in order of arrival: {4 3} {2 1} {0}.
+  // Notifications are sorted by address within a batch, and batches are in order of arrival: {4 3} {2 1} {0}.
   const std::vector<std::size_t> order = {3, 4, 1, 2, 0};
   for (std::size_t i = 0; i < order.size(); ++i) {
     EXPECT_EQ(machine.events.transfers[i].address, virtual_address(blocks[order[i]], 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks beyond a fault batch (HUVM's prefetch): which, over which path, when, and what a new batch does to them.
+// Tests of the prefetch beyond a fault batch (HUVM's): which blocks, over which path, when, until the next batch.
 #include "sim/driver/chunk_prefetch.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ HarvestChoice ahead(std::uint32_t chunks = 3, std::uint32_t stride = 1) {
   return {.victims = true, .reserve_chunks = 0, .prefetch = true, .prefetch_chunks = chunks, .prefetch_stride = stride};
 }
 
-// GPUs with room for all of eight blocks, which the host holds and does not map.
+// GPUs with room for all of eight blocks, which are on the host and not mapped there.
 struct OnHost : Harvesting {
   explicit OnHost(const HarvestChoice& choice, const std::string& route = "min_pending", unsigned gpus = 2,
                   const policy::GivenParameters& parameters = {})
@@ -30,7 +30,7 @@ struct OnHost : Harvesting {
     events.clear();
   }
   BlockIndex block(unsigned i) const { return block_of(first, i); }
-  // The blocks that GPU 0 holds, and what is on another one.
+  // Returns the blocks of which the GPU holds pages.
   std::vector<unsigned> here(unsigned gpu = 0) const {
     std::vector<unsigned> blocks;
     for (unsigned i = 0; i < 8; ++i) {
@@ -38,7 +38,7 @@ struct OnHost : Harvesting {
     }
     return blocks;
   }
-  // Copies that were prefetched to the GPU from its host link or a peer, in order.
+  // Returns the copies that were prefetched to the GPU from its host link or a peer, in order.
   std::vector<TransferEvent> prefetched(unsigned gpu, int source = -1) const {
     std::vector<TransferEvent> out;
     for (const TransferEvent& copy : events.transfers) {
@@ -108,7 +108,7 @@ TEST(ChunkPrefetch, ANewBatchDropsWhatHasNotBegun) {
 TEST(ChunkPrefetch, AFaultOnABlockOnItsWayWaitsForIt) {
   OnHost machine(ahead(1));
   machine.gpu_read(machine.block(0), pages({0}));
-  // It begins as soon as the helper can.
+  // The copy begins as soon as the helper can.
   machine.ahead->step(0, machine.ahead->next_step(0));
   const Nanoseconds arrival = machine.ahead->arrival(0, machine.block(1));
   ASSERT_GT(arrival, machine.now);
@@ -187,7 +187,7 @@ TEST(ChunkPrefetch, PathsOfSeveralPeersWorkAtTheSameTime) {
 }
 
 TEST(ChunkPrefetch, WhereABusyPathLeavesAnotherThatOneIsTaken) {
-  // By the fewest pending blocks GPU 1 would take all; two are on their way to it, so the third goes to GPU 2.
+  // By the fewest pending blocks GPU 1 would take all three; two are on their way to it, so the third goes to GPU 2.
   OnHost machine(ahead(3), "multipath", 3);
   machine.gpu_read(machine.block(0), pages({0}));
   machine.prefetch_until(kEver);
@@ -197,7 +197,7 @@ TEST(ChunkPrefetch, WhereABusyPathLeavesAnotherThatOneIsTaken) {
 
 TEST(ChunkPrefetch, WhereMoreHarvestThanLendOrNobodyHasRoomTheOwnLinkIsTaken) {
   OnHost pair(ahead(2), "multipath");
-  pair.harvest.note_eviction(0);  // one that harvests and one that lends are no crowd
+  pair.harvest.note_eviction(0);  // one GPU that harvests and one that lends
   pair.gpu_read(pair.block(0), pages({0}));
   pair.prefetch_until(kEver);
   EXPECT_EQ(pair.counters.chunk_prefetches_to_peers, 2u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Discarded pages are never copied. Source: NVIDIA UVM 580 uvm_va_block.c (va_block_discard_locked).
+// Tests of discard: discarded pages are never copied. Source: NVIDIA UVM 580 uvm_va_block.c (va_block_discard_locked).
 #include <gtest/gtest.h>
 
 #include "tests/driver/driver_harness.h"
@@ -97,8 +97,7 @@ TEST(Discard, UntouchedPagesHaveNothingToDiscard) {
   EXPECT_TRUE(machine.space.block(a).discarded.empty());
 }
 
-// The variant that leaves mappings: contents are lost at the next move, wherever the page is, until the program
-// prefetches it.
+// The variant that leaves mappings loses the contents at the page's next move, until the program prefetches the page.
 TEST(DiscardMapped, PagesStayWhereTheyAreAndAreEvictedWithoutACopy) {
   Machine machine(2);
   const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();

@@ -26,7 +26,6 @@ inline PageMask pages(std::initializer_list<unsigned> list) {
 }
 inline PageMask page_range(unsigned first, unsigned end) { return PageMask::range(first, end - first); }
 
-// The events of a run, in order.
 struct EventLog final : EventSink {
   void on(const TransferEvent& event) override { transfers.push_back(event); }
   void on(const StorageEvent& event) override { storage.push_back(event); }
@@ -44,7 +43,7 @@ struct EventLog final : EventSink {
   std::vector<ThrashingEvent> thrashing;
 };
 
-// PCIe GPUs of four SMs; every cost at its default.
+// Returns PCIe GPUs of four SMs, with every cost at its default.
 inline config::SystemConfig tiny_system(unsigned gpus = 1) {
   config::SystemConfig system;
   system.name = "tiny";
@@ -62,7 +61,7 @@ inline config::SystemConfig tiny_system(unsigned gpus = 1) {
 
 class Machine {
  public:
-  // `chunks` root chunks (2 MB) per GPU; prefetch policy tree, if no other is given.
+  // `chunks` root chunks (2 MB) per GPU; the prefetch policy is tree unless `other` is given.
   explicit Machine(std::uint32_t chunks, const config::SystemConfig& config = tiny_system(),
                    const std::string& evictor = "lrm", const policy::GivenParameters& parameters = {},
                    std::shared_ptr<policy::Prefetcher> other = nullptr)
@@ -82,7 +81,7 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // A route policy for all GPUs: of the name, or the object itself.
+  // Sets the route policy of all GPUs, by its name or as an object.
   void use_router(const std::string& name, const policy::GivenParameters& parameters = {}) {
     const policy::PolicyEntry& entry = policy::built_ins()->find(policy::Slot::kRoute, name);
     for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) {
@@ -95,12 +94,12 @@ class Machine {
     context.route_label = "route policy 'script'";
   }
 
-  // A range; its first block.
+  // Allocates a range; returns its first block.
   BlockIndex allocate(std::uint64_t bytes = kBlockBytes, std::uint64_t offset_in_block = 0) {
     return space.allocate(offset_in_block, bytes);
   }
 
-  // One fault batch of one GPU: distinct pages of one block, all with one access.
+  // Serves one fault batch of one GPU: distinct pages of one block, all with one access.
   BatchSummary gpu_access(BlockIndex block, const PageMask& faulted, bool write = false, unsigned gpu = 0) {
     std::vector<gmmu::FaultEntry> batch;
     faulted.for_each([&](unsigned page) {
@@ -120,7 +119,7 @@ class Machine {
   BatchSummary gpu_write(BlockIndex block, const PageMask& faulted, unsigned gpu = 0) {
     return gpu_access(block, faulted, true, gpu);
   }
-  // The CPU touches one page until it may go on.
+  // Touches one page with the CPU until it may go on.
   void cpu_access(BlockIndex block, unsigned page, bool write) {
     for (int naps = 0; !host_faults.access(block, page, write); ++naps) {
       ASSERT_LT(naps, 100) << "the thread never wakes up";
@@ -129,11 +128,11 @@ class Machine {
   }
   void cpu_read(BlockIndex block, unsigned page) { cpu_access(block, page, false); }
   void cpu_write(BlockIndex block, unsigned page) { cpu_access(block, page, true); }
-  // The CPU writes pages one after the other, so that they are resident and mapped there.
+  // Writes pages with the CPU one after the other, so that they are resident and mapped there.
   void cpu_fill(BlockIndex block, const PageMask& filled = PageMask::all()) {
     (filled & space.block(block).extent()).for_each([&](unsigned page) { cpu_write(block, page); });
   }
-  // Brings a full block to the GPU page by page of the tree: {0} {16} {32} {64} {128} {256}.
+  // Brings a full block to the GPU by single faults that the tree completes: {0} {16} {32} {64} {128} {256}.
   void gpu_fill(BlockIndex block, bool write = false) {
     for (const unsigned page : {0u, 16u, 32u, 64u, 128u, 256u}) gpu_access(block, pages({page}), write);
   }
@@ -148,7 +147,7 @@ class Machine {
     const std::vector<BlockSpan> spans = whole({block});
     advance_to(user.advise(spans, advice, processor, now));
   }
-  // For pages [first, first + count).
+  // Advises pages [first, first + count).
   void advise_part(BlockIndex block, unsigned first, unsigned count, trace::Advice advice,
                    ProcessorId processor = kHost) {
     const BlockSpan span{block, first, count};
@@ -174,7 +173,7 @@ class Machine {
   ProcessorPages& on_gpu(BlockIndex block, unsigned gpu = 0) { return space.pages(block, gpu_processor(gpu)); }
   bool has_chunk(BlockIndex block, unsigned gpu = 0) const { return gpus[gpu].memory.whole(block).valid(); }
 
-  // The model's invariants; call at the end of a test.
+  // Checks the model's invariants; call it at the end of a test.
   void check() const;
 
   config::SystemConfig system;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks which root chunk is evicted, what is copied, and what a later fault finds. "Vector" numbers follow the list of
-// worked examples that these were computed for; sources: NVIDIA UVM 580 uvm_pmm_gpu.c, uvm_va_block.c.
+// Tests of eviction: which root chunk is evicted, what is copied, and what a later fault finds. "Vector" numbers follow
+// the list of worked examples that these were computed for; sources: NVIDIA UVM 580 uvm_pmm_gpu.c, uvm_va_block.c.
 #include <gtest/gtest.h>
 
 #include "tests/driver/driver_harness.h"
@@ -155,7 +155,7 @@ TEST(Eviction, TheCopyInWaitsForTheCopyOut) {
   machine.check();
 }
 
-// Two GPUs over PCIe: no peer copies, so pages travel through the host and count in both directions.
+// Two GPUs over PCIe have no peer copies, so pages travel through the host and count in both directions.
 TEST(Eviction, AnotherGpusPagesComeThroughTheHost) {
   Machine machine(2, tiny_system(2));
   const BlockIndex a = machine.allocate();
@@ -181,8 +181,8 @@ TEST(Eviction, FreeingReturnsEverything) {
   machine.check();
 }
 
-// A batch in which every block needs a victim: unmap, copy out, copy in, map, and only then the next victim is
-// unmapped.
+// In a batch in which every block needs a victim, the order is unmap, copy out, copy in, map, and only then is the next
+// victim unmapped.
 TEST(Eviction, CopiesOutAndInTakeTurnsWhereEveryBlockOfABatchEvicts) {
   constexpr unsigned kBlocks = 4;
   config::SystemConfig system = tiny_system();
@@ -212,7 +212,7 @@ TEST(Eviction, CopiesOutAndInTakeTurnsWhereEveryBlockOfABatchEvicts) {
       out.push_back(run);
       last_in.emplace_back();
     } else {
-      last_in.back() = run;  // of the block that needed the victim
+      last_in.back() = run;  // the block that needed the victim
     }
   }
   ASSERT_EQ(out.size(), kBlocks);
@@ -225,16 +225,16 @@ TEST(Eviction, CopiesOutAndInTakeTurnsWhereEveryBlockOfABatchEvicts) {
   }
 }
 
-// cudaMemPrefetchAsync of several blocks maps them all at the end: nothing holds up the next victim, both engines run.
+// cudaMemPrefetchAsync of several blocks maps them all at the end: the next victim does not wait, and both engines run.
 TEST(Eviction, CopiesOutAndInOverlapWhereNothingIsMappedBetween) {
   constexpr unsigned kBlocks = 4;
   config::SystemConfig system = tiny_system();
-  system.costs.unmap_host_page_ns = system.costs.evict_page_ns = 0;  // the driver's thread is no hindrance
+  system.costs.unmap_host_page_ns = system.costs.evict_page_ns = 0;  // the driver's thread does not limit
   Machine machine(kBlocks, system);
   std::vector<BlockIndex> fresh;
   for (unsigned i = 0; i < kBlocks; ++i) {
     const BlockIndex old = machine.allocate();
-    machine.cpu_fill(old);  // the host has pages for it
+    machine.cpu_fill(old);  // the host then has memory for it
     machine.gpu_fill(old, true);
   }
   for (unsigned i = 0; i < kBlocks; ++i) fresh.push_back(machine.allocate());

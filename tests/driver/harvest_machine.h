@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's machine with NVLink between all GPUs, and HUVM's parts on it.
+// The driver's machine with NVLink between all GPUs, and the parts of HUVM.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ inline void limit_host(config::SystemConfig& system, std::uint64_t bytes) {
   system.ssd = {std::uint64_t{1} << 30, 3200, 3200, 12000, 16000, 32};
 }
 
-// GPUs of so many chunks; all but the reserve can be lent. Whose memory is, HUVM's released driver says.
+// GPUs of `chunks` chunks, of which all but the reserve can be lent. Routes are those of HUVM's released driver.
 struct Harvesting : Machine {
   explicit Harvesting(std::uint32_t chunks, HarvestChoice choice = {.victims = true, .reserve_chunks = 0},
                       const config::SystemConfig& config = nvlink(), const std::string& route = "min_pending",
@@ -49,12 +49,12 @@ struct Harvesting : Machine {
     engine::audit_host(space, host, system.ssd.memory_bytes);
   }
   unsigned on(BlockIndex block, ProcessorId processor) const { return space.pages(block, processor).resident.count(); }
-  // Long enough for the writer.
+  // Waits long enough for the writer to finish.
   void wait() {
     advance_to(now + Nanoseconds(100000000));
     harvest.advance(now);
   }
-  // Plays the engine's part of the prefetches up to a time.
+  // Steps the prefetches up to a time, as the engine would.
   void prefetch_until(Nanoseconds until) {
     if (!ahead) return;
     for (unsigned gpu = 0; gpu < gpus.size(); ++gpu) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spare memory of a peer as a victim cache (HUVM): where evicted blocks go, how they come back, who gives way.
+// Tests of spare memory of a peer as a victim cache (HUVM): where evicted blocks go, how they return, what is evicted.
 #include <gmock/gmock.h>
 
 #include "sim/common/random.h"
@@ -41,7 +41,7 @@ TEST(Harvest, AFaultBringsTheBlockBackFromThePeerAndFreesItsChunk) {
     EXPECT_EQ(machine.on(first, gpu_processor(1)), 0u);
     EXPECT_EQ(machine.on(first, kHost), 0u) << "moved, not copied";
     EXPECT_FALSE(machine.harvest.holds(first));
-    // Another block took its place there.
+    // Another block has taken its place there.
     EXPECT_EQ(machine.gpus[1].memory.free_chunks(), 1u);
     machine.check();
   }
@@ -140,7 +140,7 @@ TEST(Harvest, WithoutARouterTheHostTakesTheVictim) {
   EXPECT_EQ(machine.on(first, kHost), 512u);
 }
 
-// Blocks 0 to 2 are evicted, with time for the writer between them or without.
+// Returns where blocks 0 to 2 go when they are evicted, with time for the writer between them or without.
 std::vector<unsigned> where_victims_go(const std::string& route, bool with_time) {
   Harvesting machine(3, {.victims = true, .reserve_chunks = 0}, nvlink(3), route);
   const BlockIndex first = machine.allocate(6 * kBlockBytes);
@@ -158,7 +158,7 @@ TEST(Harvest, TheVictimGoesToThePeerWithTheFewestPending) {
   EXPECT_THAT(where_victims_go("min_pending", true), ElementsAre(1, 1, 1)) << "equal: the first";
   Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, nvlink(3));
   const BlockIndex first = machine.allocate(4 * kBlockBytes);
-  // One lies with GPU 1 already, and will for a while.
+  // One block lies on GPU 1 already, and will for a while.
   Work work(machine.now);
   machine.harvest.take(work, 1, block_of(first, 3), 0);
   machine.harvest.arrives(block_of(first, 3), Nanoseconds(1000000000));
@@ -184,7 +184,7 @@ TEST(Harvest, PreEvictionKeepsAReserveFree) {
   machine.check();
 }
 
-// A victim's way from the peer to the host: one piece, or one per page.
+// A victim's way from the peer to the host takes one piece, or one per page.
 TEST(Harvest, LargePagesSaveTheWriterAllPiecesButOne) {
   const auto busy = [](bool large_pages) {
     config::SystemConfig system = nvlink();
@@ -202,7 +202,7 @@ TEST(Harvest, LargePagesSaveTheWriterAllPiecesButOne) {
       << "a nanosecond of rounding per piece";
 }
 
-// Four blocks that lie on the host, in one batch.
+// Puts four blocks on the host and returns a batch of faults on them.
 std::vector<gmmu::FaultEntry> four_from_host(Harvesting& machine, BlockIndex first) {
   for (unsigned i = 0; i < 8; ++i) machine.gpu_fill(block_of(first, i), true);
   std::vector<gmmu::FaultEntry> batch;
@@ -252,7 +252,7 @@ TEST(Harvest, ParallelFetchTakesTheOtherEndOfTheBatch) {
   machine.check();
 }
 
-// Whatever happens, pages are neither lost nor doubled, and the books agree; also where host memory is limited.
+// In random histories no page is lost or doubled and the books agree, also if host memory is limited.
 TEST(Harvest, RandomHistoriesKeepTheBooks) {
   std::uint64_t swapped = 0, prefetched = 0;
   for (std::uint64_t seed = 0; seed < 90; ++seed) {
@@ -270,7 +270,7 @@ TEST(Harvest, RandomHistoriesKeepTheBooks) {
     Harvesting machine(
         5, choice, system, "multipath",
         {{"target", seed % 4 == 0 ? "round_robin" : "min_pending"}, {"demand", seed % 8 >= 6 ? "true" : "false"}});
-    // Blocks 0 to 7 are GPU 0's program's, 8 to 15 GPU 1's.
+    // Blocks 0 to 7 belong to GPU 0's program, 8 to 15 to GPU 1's.
     const BlockIndex first = machine.allocate(16 * kBlockBytes);
     for (int step = 0; step < 200; ++step) {
       const auto gpu = static_cast<unsigned>(random.below(2));
@@ -286,7 +286,7 @@ TEST(Harvest, RandomHistoriesKeepTheBooks) {
           machine.wait();
           break;
         case 2:
-          machine.gpu_fill(block, random.below(2) == 0);  // of GPU 0, also of the other's
+          machine.gpu_fill(block, random.below(2) == 0);  // on GPU 0, also for the other program's blocks
           break;
         default:
           machine.gpu_access(block, pages({page}), random.below(2) == 0, gpu);

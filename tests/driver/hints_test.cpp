@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cudaMemAdvise: preferred location, accessed-by, read-mostly. Source: NVIDIA UVM 580 uvm_va_block.c
+// Tests of cudaMemAdvise: preferred location, accessed-by, read-mostly. Source: NVIDIA UVM 580 uvm_va_block.c
 // (block_select_processor_residency), uvm_va_range.c, uvm_perf_prefetch.c.
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using trace::Advice;
 constexpr ProcessorId kGpu0 = gpu_processor(0);
 constexpr ProcessorId kGpu1 = gpu_processor(1);
 
-// A full block that is resident on the host and mapped by nobody, as after an eviction. Needs one chunk of memory.
+// Returns a full block that is on the host and mapped nowhere, as after an eviction. Needs one chunk of memory.
 BlockIndex evicted_block(Machine& machine) {
   const BlockIndex block = machine.allocate();
   machine.gpu_fill(block, true);
@@ -368,7 +368,7 @@ TEST(ReadMostly, AWriteEndsTheWritingOfPagesBesideIt) {
   const BlockIndex a = machine.allocate();
   machine.cpu_fill(a);
   machine.advise(a, Advice::kSetReadMostly);
-  machine.wait(microseconds(1000));  // the kernel comes when the advice is long over
+  machine.wait(microseconds(1000));  // the kernel starts long after the advice
   machine.gpu_write(a, pages({0}));
   EXPECT_EQ(machine.on_gpu(a).writable, pages({0}));
   EXPECT_EQ(machine.on_gpu(a).mapped, page_range(0, 16)) << "the others came as copies";
@@ -391,7 +391,7 @@ TEST(ReadMostly, WithoutTheHintWritesStay) {
   EXPECT_EQ(machine.on_gpu(a).writable, page_range(0, 32));
 }
 
-// Rounds of writes, page after page, until none faults; more than `most` when they never end.
+// Returns the rounds of writes, page after page, until none faults; more than `most` if they never end.
 int rounds_until_quiet(Machine& machine, BlockIndex block, unsigned count, int most) {
   for (int round = 0; round < most; ++round) {
     std::uint32_t faults = 0;
@@ -424,7 +424,7 @@ TEST(ReadMostly, WritesSettleOnlyWhereTheHostWroteUnderTheHint) {
   }
 }
 
-// The CPU's writes fault page by page, as what comes beside them is read-only.
+// The CPU's writes fault page by page, as the pages fetched beside them are read-only.
 TEST(ReadMostly, TheCpuWritesPageByPage) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();
@@ -435,7 +435,7 @@ TEST(ReadMostly, TheCpuWritesPageByPage) {
   machine.check();
 }
 
-// A hint for some pages of a block: the others have none, and the tree does not cross the border.
+// If some pages of a block have a hint, the others have none, and the tree does not cross the border.
 TEST(PartOfABlock, AHintHoldsForItsPages) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();
@@ -499,7 +499,7 @@ TEST(PartOfABlock, AccessedByMapsItsPagesOnly) {
   machine.check();
 }
 
-// Hints go with the memory.
+// Freed memory loses its hints.
 TEST(PartOfABlock, FreedMemoryForgetsIts) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU faults: one page each, the tree towards the host, copies from the GPU. Source: NVIDIA UVM 580 uvm_va_block.c
-// (block_cpu_fault_locked).
+// Tests of CPU faults: one page each, the tree prefetcher towards the host, copies from the GPU. Source: NVIDIA UVM 580
+// uvm_va_block.c (block_cpu_fault_locked).
 #include "sim/driver/host_faults.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory of limited size with an SSD below: what leaves, what comes back, when, and what it costs.
+// Tests of host memory of limited size with an SSD below: what leaves, what comes back, when, and at which cost.
 #include "sim/driver/host_tier.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace uvmsim::driver {
 namespace {
 
-// G10's SSD: 3.2 GB/s, 12 us to read, 16 us to write.
+// The latencies of G10's SSD: 12 us to read, 16 us to write; its rate is 3.2 GB/s.
 constexpr Nanoseconds kRead(12000), kWrite(16000);
 Nanoseconds transfer(std::uint64_t pages) { return Nanoseconds(static_cast<std::int64_t>(pages * 1280)); }
 
@@ -40,7 +40,7 @@ TEST(HostTier, OnePageDownAndUpTakesWhatTheFormulaSays) {
   EXPECT_EQ(machine.on_host(a).resident, PageMask::all()) << "still the host's";
   EXPECT_EQ(machine.on_host(a).mapped, page_range(16, 512));
 
-  // A page of a comes back, alone; before, one page of b makes room for it.
+  // One page of a is read back; before, one page of b makes room for it.
   before = machine.now;
   machine.cpu_read(a, 3);
   EXPECT_EQ(machine.now - before, kWrite + transfer(1) + kRead + transfer(1) + cost(system.costs.cpu_fault_ns));
@@ -73,7 +73,7 @@ TEST(HostTier, EvictionsCascadeAndFaultsReadBack) {
 
   machine.events.clear();
   const PageMask back = pages({0}).grown_to_big_pages();
-  machine.gpu_read(a, pages({0}));  // 16 pages of c to the host, so b to the SSD; 16 of a beside them
+  machine.gpu_read(a, pages({0}));  // 16 pages of c go to the host, so b to the SSD; 16 of a are read beside them
   ASSERT_EQ(machine.events.storage.size(), 2u);
   const StorageEvent up = machine.events.storage[1];
   EXPECT_FALSE(up.write);
@@ -103,7 +103,7 @@ TEST(HostTier, APageThatWasOnlyReadLeavesWithoutAWrite) {
   EXPECT_EQ(machine.counters.host_clean_pages, kPagesPerBlock);
   machine.cpu_write(b, 1);
   machine.cpu_read(a, 0);  // c is written
-  machine.cpu_read(c, 0);  // b also, one page of it
+  machine.cpu_read(c, 0);  // one page of b is written
   EXPECT_EQ(machine.counters.ssd_write_bytes, 3 * kBlockBytes + kBasePageBytes);
   machine.check();
 }
@@ -148,7 +148,7 @@ TEST(HostTier, RemoteMappingsGoWithThePages) {
   EXPECT_TRUE(machine.on_gpu(a).mapped.empty());
   EXPECT_TRUE(machine.on_host(a).mapped.empty());
   EXPECT_GT(machine.space.unmap_epoch(0), epoch);
-  machine.gpu_read(a, pages({7}));  // read back, and mapped where it is
+  machine.gpu_read(a, pages({7}));  // read back to the host, and mapped remotely
   EXPECT_EQ(machine.on_gpu(a).mapped, PageMask::all());
   EXPECT_TRUE(machine.on_gpu(a).resident.empty());
   machine.check();
@@ -169,7 +169,7 @@ TEST(HostTier, PrefetchToTheHostReadsBack) {
 
 TEST(HostTier, BelowTheWatermarkMemoryIsFreedAhead) {
   config::SystemConfig system = three_tiers(10);
-  system.host.watermark_scale_factor = 1000;  // below 1 block of 10, two are kept
+  system.host.watermark_scale_factor = 1000;  // below 1 free block of 10, two are freed
   Machine machine(1, system);
   std::vector<BlockIndex> blocks;
   for (int i = 0; i < 10; ++i) blocks.push_back(machine.allocate());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs through the engine, for what it and the driver do together: throttled CPU threads, pins that run out, access
-// counters between kernels.
+// Tests of engine and driver together, by short programs: throttled CPU threads, pins that run out, access counters
+// between kernels.
 #include <gtest/gtest.h>
 
 #include "sim/engine/simulation.h"
@@ -71,7 +71,7 @@ struct ProgramOf {
   }
 };
 
-// GPU and CPU write the same page, as fast as they can.
+// Returns a program whose GPU and CPU write the same page, as fast as they can.
 ProgramOf quarrel(int rounds) {
   ProgramOf program;
   program.allocate(1, kBlockBytes);
@@ -89,7 +89,7 @@ TEST(DriverInEngine, AQuarrelEndsWithAPin) {
   EXPECT_GE(result.counters.throttles, 10u);
   EXPECT_GE(result.counters.pins, 1u);
   EXPECT_GT(result.counters.remote_access_bytes, 0u);
-  // Once pinned, nobody faults any more; without control each of 200 rounds moves the page twice.
+  // A pinned page faults no more; without control each of 200 rounds moves the page twice.
   EXPECT_LT(result.counters.cpu_faults, 100u);
 }
 
@@ -133,7 +133,7 @@ TEST(DriverInEngine, AccessCountersBringRemoteDataOver) {
   EXPECT_EQ(counted.counters.fault_batches, 0u);
 }
 
-// One thread that faults once per 64 KB of host data which is mapped remotely: one batch each.
+// Runs one thread that faults once per 64 KB of host data, which is mapped remotely: one batch per fault.
 RunResult remote_walk(std::uint64_t faults, bool read_mostly, const config::SystemConfig& system) {
   ProgramOf program;
   const std::uint64_t bytes = faults * kBigPageBytes;
@@ -175,8 +175,8 @@ TEST(DriverInEngine, WritesToReadDuplicatedPagesPayForNewRights) {
   const RunResult after = remote_walk(64, true, system);
   ASSERT_EQ(before.counters.fault_batches, 64u);
   ASSERT_EQ(after.counters.fault_batches, 64u);
-  // The tree brings the blocks in 12 steps, which map fresh pages; every other write asks for new rights. And each but
-  // the first of either block takes those of the page that was written before.
+  // The tree brings the blocks in 12 steps, which map fresh pages; every other write asks for new rights. Each write
+  // but the first of either block also takes those of the page that was written before.
   EXPECT_EQ(after.counters.fault_service_ns - before.counters.fault_service_ns, 1000 * (52u + 62u));
 }
 
@@ -193,7 +193,7 @@ TEST(DriverInEngine, AFreedBlockLeavesNothingToItsSuccessor) {
   EXPECT_EQ(after.counters.populated_pages, before.counters.populated_pages + 16);
 }
 
-// 64 MiB are written for the first time, or after they were read: one fault per page of the driver, not per 4 KB.
+// First writes to 64 MiB, new or read before, fault once per page of the driver, not per 4 KB.
 TEST(DriverInEngine, FirstWritesUnderReplicationFaultOncePerPage) {
   constexpr std::uint64_t kBytes = std::uint64_t{64} << 20;
   const auto batches = [&](bool replicate, bool read_before) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of a listener to the driver's events (config::ListenerCosts).
+// Tests of the cost of a listener to the driver's events (config::ListenerCosts).
 #include <gtest/gtest.h>
 
 #include "tests/driver/driver_harness.h"
@@ -40,7 +40,7 @@ TEST(Listener, CostsTheDriversThreadItsRecordsOfFaultsAndBatches) {
   EXPECT_EQ(batch_ns(listening(900000, 0, 0), false), batch_ns({}, false)) << "nothing is copied";
 }
 
-// Both faulting pages and what the tree adds beside each: page 0, its neighbours, page 256, its neighbours.
+// The runs are page 0, what the tree adds beside it, page 256, and what the tree adds beside that.
 TEST(Listener, CostsTheCopyEngineAStampPerRun) {
   const std::int64_t slow = batch_ns(listening(2000000, 0, 0), true), fast = batch_ns(listening(1000000, 0, 0), true);
   EXPECT_EQ(slow - fast, 4 * 1000000);

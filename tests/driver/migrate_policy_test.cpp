@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies of the slot `migrate`: what rests on the host, what comes, and when.
+// Tests of the slot `migrate`: which pages stay remote-mapped, which migrate, and when.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -23,7 +23,7 @@ void use_from_afar(Machine& machine, BlockIndex block, const PageMask& pages, st
   machine.advance_to(machine.access_counters.service(0, machine.now));
 }
 
-// Answers what a test wants.
+// A policy that answers what a test wants.
 struct Scripted final : policy::Migrator {
   std::function<policy::RestingPages(const policy::FaultedPages&)> answer;
   policy::RestingPages rest(const policy::FaultedPages& faulted) override { return answer(faulted); }
@@ -51,7 +51,7 @@ TEST(HostPinned, NothingComesAndOneFaultMapsTheBlock) {
   machine.check();
 }
 
-// Memory that nobody touched yet begins on the host.
+// Memory that was not touched yet is populated on the host.
 TEST(HostPinned, FirstTouchByTheGpuPopulatesTheHost) {
   Machine machine(2);
   use_policy(machine, "host_pinned");
@@ -99,7 +99,7 @@ TEST(MigratePolicy, HearsWhatFaultedAndHowFullMemoryIs) {
   EXPECT_TRUE(machine.gpus[0].oversubscribed);
 }
 
-// Nonsense: pages on the GPU, pages beyond the allocation, writes without the right to write.
+// Clipped are pages on the GPU, pages beyond the allocation, and writes without the right to write.
 TEST(MigratePolicy, NonsenseIsClipped) {
   Machine machine(2);
   const BlockIndex a = machine.allocate(kBlockBytes / 2);
@@ -136,7 +136,7 @@ TEST(Delayed, AlwaysComesAtTheThreshold) {
   machine.gpu_read(a, pages({0, 1}));  // two accesses
   EXPECT_EQ(machine.on_gpu(a).mapped, page_range(0, 16)) << "the unit, read-only";
   EXPECT_TRUE(machine.on_gpu(a).writable.empty());
-  use_from_afar(machine, a, pages({5}), 5);  // seven
+  use_from_afar(machine, a, pages({5}), 5);  // seven accesses
   EXPECT_TRUE(machine.on_gpu(a).resident.empty());
   use_from_afar(machine, a, pages({5}), 1);
   EXPECT_EQ(machine.on_gpu(a).resident, page_range(0, 16));
@@ -150,7 +150,7 @@ TEST(Delayed, WritesComeAtOnce) {
   const BlockIndex a = machine.allocate();
   machine.cpu_fill(a);
   machine.gpu_read(a, pages({0}));
-  machine.gpu_write(a, pages({0}));  // mapped for reading by now
+  machine.gpu_write(a, pages({0}));  // mapped for reading already
   EXPECT_TRUE(machine.on_gpu(a).resident.test(0));
   EXPECT_TRUE(machine.on_gpu(a).writable.test(0));
   machine.check();
@@ -170,7 +170,7 @@ TEST(Delayed, OversubscribedWaitsOnlyOnceMemoryIsFull) {
   machine.check();
 }
 
-// Threshold 8, penalty 2: 8 * 2 * (r + 1) once memory is full.
+// The limit is 8 * 2 * (r + 1) accesses once memory is full, with threshold 8 and penalty 2.
 TEST(Delayed, AdaptiveDemandsMoreAfterEveryRoundTrip) {
   Machine machine(1);
   use_policy(machine, "delayed", {{"mode", "adaptive"}});
@@ -181,7 +181,7 @@ TEST(Delayed, AdaptiveDemandsMoreAfterEveryRoundTrip) {
   machine.gpu_write(b, pages({0}));  // evicts a: one round trip
   machine.gpu_read(a, pages({0}));   // two accesses
   EXPECT_TRUE(machine.on_gpu(a).resident.empty());
-  use_from_afar(machine, a, pages({0}), 29);  // 31
+  use_from_afar(machine, a, pages({0}), 29);  // 31 accesses
   EXPECT_TRUE(machine.on_gpu(a).resident.empty());
   use_from_afar(machine, a, pages({0}), 1);
   EXPECT_EQ(machine.on_gpu(a).resident, page_range(0, 16));

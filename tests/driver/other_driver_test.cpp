@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The differences of other drivers from NVIDIA's: larger pages, reclaim in batches, pins, replication
+// Tests of other drivers' differences from NVIDIA's: larger pages, reclaim in batches, pins, replication
 // (configs/drivers).
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST(OtherDriver, ReclaimsInBatches) {
 TEST(OtherDriver, WaitsForWhatItReclaims) {
   for (const bool waits : {false, true}) {
     config::SystemConfig system = with(kBlockBytes, 2, waits);
-    system.costs.unmap_host_run_ns = system.costs.unmap_host_page_ns = 0;  // nothing else to wait for
+    system.costs.unmap_host_run_ns = system.costs.unmap_host_page_ns = 0;  // no other waits
     Machine machine(2, system, "lrm", {}, no_prefetcher());
     const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();
     machine.cpu_fill(c);
@@ -131,7 +131,7 @@ TEST(OtherDriver, FreeingUnpins) {
   EXPECT_EQ(machine.counters.evictions, 1u);
 }
 
-// Read-mostly memory: what is written moves as a whole page of the driver, whatever of it is where.
+// A write to read-mostly memory moves a whole page of the driver, wherever its parts are.
 TEST(OtherDriver, AWriteTakesAWholeReplicatedPage) {
   for (const std::uint64_t page_bytes : {kBasePageBytes, kBigPageBytes, kBlockBytes}) {
     const auto pages_of_one = static_cast<unsigned>(page_bytes / kBasePageBytes);

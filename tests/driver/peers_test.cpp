@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several GPUs: pages that move between them, with and without a link, and mappings of another GPU's memory.
+// Tests of several GPUs: pages that move between them, with and without a link, and mappings of another GPU's memory.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ TEST(Peers, AFaultMovesPagesOverTheLinkInOnePush) {
     EXPECT_EQ(transfer.device, 1);
     EXPECT_EQ(transfer.source, 0);
   }
-  // 4 KB at 100 GB/s after the latency, then 60 KB after the time of a further run.
+  // The first run takes the latency and 4 KB at 100 GB/s, the second the time of a further run and 60 KB.
   const auto& [first, second] = std::pair(machine.events.transfers[0], machine.events.transfers[1]);
   EXPECT_EQ((first.end - first.start).value, 2000 + 41);
   EXPECT_EQ((second.end - second.start).value, 1000 + 615);
@@ -105,7 +105,7 @@ TEST(Peers, PreferredLocationOnAPeerIsMappedNotMoved) {
   machine.advise(block, trace::Advice::kSetPreferredLocation, gpu_processor(0));
   machine.events.clear();
   machine.gpu_read(block, pages({0}), 1);
-  // The tree takes in what is resident at the destination: all of it (measured: one 2 MB mapping per fault).
+  // The tree takes in all pages that are resident at the destination (measured: one 2 MB mapping per fault).
   EXPECT_THAT(machine.events.transfers, IsEmpty());
   ASSERT_THAT(machine.events.remote_maps, SizeIs(1));
   EXPECT_EQ(machine.events.remote_maps[0].bytes, kBlockBytes);
@@ -147,8 +147,7 @@ TEST(Peers, AccessedByMapsAPeersPagesAndFollowsThem) {
   audit(machine);
 }
 
-// Measured (peer_advise3, peer_in_place): a second pass of a prefetch over pages that are there takes nobody's
-// mappings.
+// Measured (peer_advise3, peer_in_place): the second pass of a prefetch over pages that are there removes no mappings.
 TEST(Peers, AMappingOutlivesAPrefetchOfWhatIsThereAlready) {
   Machine machine(4, nvlink_pair());
   const BlockIndex block = machine.allocate();
@@ -217,7 +216,7 @@ TEST(Peers, AThrashingPageIsPinnedWhereItIs) {
   Machine machine(4, nvlink_pair());
   const BlockIndex block = machine.allocate();
   for (unsigned turn = 0; turn < 8; ++turn) machine.gpu_write(block, pages({0}), turn % 2);
-  // The driver: three events, then all that fight map it at its residency.
+  // As in the driver, after three events all processors that fight over the page map it where it resides.
   EXPECT_GT(machine.counters.pins, 0u);
   EXPECT_TRUE(machine.space.pages(block, gpu_processor(0)).mapped.test(0));
   EXPECT_TRUE(machine.space.pages(block, gpu_processor(1)).mapped.test(0));

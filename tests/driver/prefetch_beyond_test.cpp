@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetching beyond the faulted block: which pages of other blocks come, what gives way to them, what policies hear.
+// Tests of prefetching beyond the faulted block: which pages of other blocks come, what is evicted, what policies hear.
 #include <gtest/gtest.h>
 
 #include "sim/common/random.h"
@@ -8,7 +8,7 @@
 namespace uvmsim::driver {
 namespace {
 
-// Wants what the test says, with every fault of a GPU.
+// A prefetcher that wants what the test says, with every fault of a GPU.
 class Wanting final : public policy::Prefetcher {
  public:
   PageMask prefetch(const policy::FaultedBlock& block) override {
@@ -100,7 +100,7 @@ TEST(PrefetchBeyond, EvictsOthersButNothingOfItsBatch) {
     Machine& machine = world.machine;
     machine.allocate(6 * kBlockBytes);
     for (const std::uint64_t b : {3u, 4u, 5u}) machine.gpu_read(BlockIndex(b), PageMask::all());
-    world.want(512, 6 * 512);  // blocks 1 to 5, of which two fit beside block 0
+    world.want(512, 6 * 512);  // wants blocks 1 to 5, of which two fit beside block 0
     machine.gpu_read(BlockIndex(0), PageMask::all());
     EXPECT_EQ(machine.on_gpu(BlockIndex(0)).resident, PageMask::all()) << size;
     EXPECT_EQ(machine.on_gpu(BlockIndex(1)).resident, PageMask::all()) << size;
@@ -168,7 +168,7 @@ TEST(PrefetchBeyond, PoliciesHearWhatIsEvictedAndWhatWasUsedOfIt) {
   }
 }
 
-// Anything wanted at any time: the books stay right, and what faulted is there when the batch is over.
+// With random wishes the books stay right, and faulted pages are there when the batch is over.
 TEST(PrefetchBeyond, RandomWishesKeepTheBooks) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Random random(seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cudaMemPrefetchAsync: whole ranges, two passes, and what it does to the order of eviction. Source: NVIDIA UVM 580
-// uvm_migrate.c.
+// Tests of cudaMemPrefetchAsync: whole ranges, two passes, and the effect on the order of eviction. Source: NVIDIA UVM
+// 580 uvm_migrate.c.
 #include <gtest/gtest.h>
 
 #include "tests/driver/driver_harness.h"
@@ -58,7 +58,7 @@ TEST(PrefetchCall, RefreshesBlocksThatAreThereAlready) {
   EXPECT_EQ(machine.events.evictions.at(0).address, virtual_address(b, 0));
 }
 
-// The second pass finds the head of the range pushed out by its tail, and so on round the range.
+// The second pass finds the head of the range evicted by its tail, and so on around the range.
 TEST(PrefetchCall, ARangeLargerThanMemoryMovesTwice) {
   Machine machine(2);
   const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();
@@ -114,8 +114,8 @@ TEST(PrefetchCall, ForgetsThatThePagesThrash) {
   EXPECT_TRUE(machine.thrashing.pages(a).empty());
 }
 
-// The caller's thread does not wait for a prefetch's copies to a GPU, but for those to the host. Twice the blocks take
-// twice as long, in addition to the cost of the call itself.
+// The caller's thread waits for copies to the host, not for those to a GPU. Twice the blocks take twice as long, in
+// addition to the cost of the call itself.
 TEST(PrefetchCall, TheCallerWaitsForCopiesToTheHostOnly) {
   const auto times = [](unsigned blocks, bool back) {
     Machine machine(8);
@@ -140,7 +140,7 @@ TEST(PrefetchCall, TheCallerWaitsForCopiesToTheHostOnly) {
   }
 }
 
-// The price depends on where the pages are.
+// The cost depends on where the pages are.
 TEST(PrefetchCall, WhatIsThereAlreadyCostsLeast) {
   const auto time = [](auto&& prepare) {
     Machine machine(4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs on small machines: whatever happens, the books agree and every access is served in the end.
+// Tests of random programs on small machines: the books always agree, and every access is served in the end.
 #include <gtest/gtest.h>
 
 #include "sim/common/random.h"
@@ -16,7 +16,7 @@ struct Setting {
   std::uint64_t seed;
   const char* evictor = "lrm";
   bool small_chunks = false;
-  std::uint64_t host_blocks = 0;  // 0: no limit, else with an SSD below
+  std::uint64_t host_blocks = 0;  // 0: no limit; else with an SSD below
   std::uint64_t reclaim_bytes = kBlockBytes;
   std::uint64_t page_bytes = kBasePageBytes;
 };
@@ -52,7 +52,7 @@ TEST_P(RandomHistory, TheBooksAgree) {
   if (setting.small_chunks) parameters = {{"granularity", "64k"}};
   Machine machine(setting.chunks, system_of(setting), setting.evictor, parameters);
   Random random(setting.seed);
-  // Two full blocks each, a short one, one that begins within its block.
+  // Adds ranges of two blocks, the second one full or short, a short block, and a range that begins within its block.
   std::vector<BlockIndex> blocks;
   const auto add = [&](std::uint64_t bytes, std::uint64_t offset) {
     const BlockIndex first = machine.allocate(bytes, offset);
@@ -76,7 +76,7 @@ TEST_P(RandomHistory, TheBooksAgree) {
       case 2:
       case 3: {
         const bool write = random.below(2) == 0;
-        // A page that was served is not requested again: under read duplication the next write may take back this one.
+        // A served page is not requested again: under read duplication a later write in this loop may revoke it.
         PageMask waiting = some;
         for (int tries = 0; !waiting.empty(); ++tries) {
           ASSERT_LT(tries, 10000) << "step " << step << ": the GPU never gets its pages";
@@ -108,7 +108,7 @@ TEST_P(RandomHistory, TheBooksAgree) {
           machine.residency.departures().discard(block, some, false);
         }
         break;
-      case 10:  // a quarrel
+      case 10:  // both processors write one page in turn
         for (int i = 0; i < 10; ++i) {
           const unsigned page = some.next_set(0);
           machine.gpu_access(block, pages({page}), true, gpu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies of the slot `route`: over which links memory moves, how long that takes, and what is refused.
+// Tests of the slot `route`: over which links memory moves, how long that takes, and which routes are refused.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -19,14 +19,14 @@ using policy::RouteQueries;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The links of GPUs in a row: 0 - 1 - 2.
+// Links GPUs in a row: 0 - 1 - 2.
 config::SystemConfig row_of(unsigned gpus) {
   config::SystemConfig system = nvlink(gpus);
   std::erase_if(system.peer_links, [](const auto& link) { return link.second_gpu != link.first_gpu + 1; });
   return system;
 }
 
-// Answers as told, and notes what it was asked.
+// A router that answers as told and records the questions.
 struct Scripted final : policy::Router {
   explicit Scripted(std::function<Route(const Move&, const RouteQueries&)> answer) : answer(std::move(answer)) {}
   Route route(const Move& move, const RouteQueries& queries) override {
@@ -47,7 +47,7 @@ std::shared_ptr<Scripted> always(Machine& machine, Route route) {
   return script(machine, [route](const Move&, const RouteQueries&) { return route; });
 }
 
-// "H>0", "0>1": the host and GPUs by number.
+// Returns the copies' ends, the host as H and GPUs by number: "H>0", "0>1".
 std::vector<std::string> hops(const Machine& machine) {
   std::vector<std::string> out;
   for (const TransferEvent& copy : machine.events.transfers) {
@@ -153,7 +153,7 @@ TEST(Route, FromAndToTheHostThroughAGpu) {
   EXPECT_EQ(machine.counters.htod_user_bytes, kBlockBytes);
   EXPECT_EQ(machine.counters.dtod_user_bytes, kBlockBytes);
   audit(machine);
-  // The next block pushes it out, the same way.
+  // The next block evicts it, the same way.
   machine.gpu_write(block_of(block, 1), pages({0}));
   EXPECT_EQ(machine.counters.dtoh_evict_bytes, kBlockBytes);
   EXPECT_EQ(machine.counters.dtod_evict_bytes, kBlockBytes);
@@ -195,7 +195,7 @@ TEST(Route, StripesOfABlockGoSideBySide) {
   EXPECT_EQ(machine.on_gpu(block, 1).resident, PageMask{}) << "nothing stays on the way";
   EXPECT_EQ(machine.counters.htod_user_bytes, kBlockBytes);
   audit(machine);
-  // The next block pushes it out, the same ways.
+  // The next block evicts it, the same ways.
   machine.gpu_write(block_of(block, 1), pages({0}));
   EXPECT_EQ(bytes_over(machine, "0>H"), 3 * eighth);
   EXPECT_EQ(bytes_over(machine, "1>H"), 4 * eighth);
@@ -219,7 +219,7 @@ TEST(Route, StripesBetweenGpus) {
   audit(machine);
 }
 
-// The built-in: over links that bring a block in 6 us, as NVLink does, and a detour over two of them.
+// The built-in policy uses links that bring a block in 6 us, as NVLink does, and a detour over two of them.
 TEST(Route, StripesAreAsLargeAsTheirWaysAreFast) {
   config::SystemConfig system = nvlink(3);
   for (config::PeerLinkConfig& link : system.peer_links) {
@@ -237,7 +237,7 @@ TEST(Route, StripesAreAsLargeAsTheirWaysAreFast) {
   audit(machine);
 }
 
-// Whatever the pages and the weights: every page is in one stripe, and no stripe is off its share by a unit or more.
+// For any pages and weights, every page is in one stripe, and no stripe is off its share by a unit or more.
 TEST(Route, StripesPartThePages) {
   Random random(1);
   for (int round = 0; round < 2000; ++round) {
@@ -412,7 +412,7 @@ TEST(Route, HarvestedMemoryIsChosenByTheRouter) {
   machine.check();
 }
 
-// With spare memory switched on, too, everything may go through the host: what is lent comes back from there.
+// Also with spare memory switched on, everything may go through the host: lent blocks come back from there.
 TEST(Route, HostBounceHarvestsNothing) {
   Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, nvlink(2));
   const BlockIndex first = machine.allocate(5 * kBlockBytes);
@@ -430,7 +430,7 @@ TEST(Route, HostBounceHarvestsNothing) {
 }
 
 // Eight blocks from the host to GPU 0, at 50 GB/s over its own link, or over that of GPU 1 and 100 GB/s on from there.
-// The driver's thread is faster than the links, so that they are what counts.
+// The driver's thread is faster than the links, so that the links limit.
 struct EightBlocks : Machine {
   static config::SystemConfig quick() {
     config::SystemConfig system = nvlink();
@@ -484,7 +484,7 @@ TEST(Route, TwoPathsShareATransfer) {
       << "four blocks, then the last one across";
 }
 
-// GPUs 0 and 5 of a DGX-1 are no neighbours. Of those that are neighbours of both, the one with the fastest links.
+// GPUs 0 and 5 of a DGX-1 are not neighbours; the route takes the common neighbour with the fastest links.
 TEST(Route, AcrossADgx) {
   const auto took = [](Machine& machine) {
     EXPECT_EQ(machine.topology.peer(0, 5), nullptr);
@@ -512,7 +512,7 @@ TEST(Route, AcrossADgx) {
     best = std::min(best, sum);
   }
   EXPECT_THAT(hops(routed), ElementsAre("0>" + hop, hop + ">5"));
-  // Between the two copies the second is pushed.
+  // The push of the second copy lies between the two copies.
   EXPECT_GE(through_gpu, best);
   EXPECT_LT(through_gpu - best, Nanoseconds(2000));
   EXPECT_LT(2 * through_gpu.value, 3 * through_host.value);
@@ -545,7 +545,7 @@ TEST(Route, TheBuiltInsDoAsTheDriverDoes) {
   }
 }
 
-// Whatever a router answers, the books agree.
+// The books agree with any answer of a router.
 TEST(Route, RandomWaysKeepTheBooks) {
   std::uint64_t around = 0, bounced = 0, stayed = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {

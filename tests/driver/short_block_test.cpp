@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks below 2 MB share root chunks that are split into 64 KB slots.
+// Tests of blocks below 2 MB, which share root chunks that are split into 64 KB slots.
 #include <gtest/gtest.h>
 
 #include "tests/driver/driver_harness.h"
@@ -49,13 +49,13 @@ TEST(ShortBlock, AnEvictedChunkTakesAllItsBlocksWithIt) {
   machine.check();
 }
 
-// The driver does not mark short blocks as used again: the order is that of their allocation.
+// The driver does not mark short blocks as used again: their order is that of allocation.
 TEST(ShortBlock, AFaultDoesNotRefreshItsChunk) {
   Machine machine(2);
   const BlockIndex small = machine.allocate(1024 * kKiB), a = machine.allocate(), b = machine.allocate();
   machine.gpu_write(small, pages({0}));
   machine.gpu_write(a, pages({0}));
-  machine.gpu_write(small, pages({16}));  // into its chunk, which has room
+  machine.gpu_write(small, pages({16}));  // uses its chunk, which has room
   machine.gpu_write(b, pages({0}));
   ASSERT_EQ(machine.events.evictions.size(), 1u);
   EXPECT_EQ(machine.events.evictions[0].address, virtual_address(small, 0));
@@ -75,7 +75,7 @@ TEST(ShortBlock, EvictionMayTakeItsOwnPages) {
   machine.check();
 }
 
-// The same when the pages that go are wanted by the very operation: they come back.
+// If the evicted pages are wanted by the very operation, they come back.
 TEST(ShortBlock, PagesLostOnTheWayComeBack) {
   Machine machine(1);
   const BlockIndex a = machine.allocate(1024 * kKiB), b = machine.allocate(1984 * kKiB);
@@ -91,7 +91,7 @@ TEST(ShortBlock, PagesLostOnTheWayComeBack) {
 
 TEST(ShortBlock, TheHeadOfARangeMayBeShortToo) {
   Machine machine(2);
-  // Begins 1 MB into its first block.
+  // The range begins 1 MB into its first block.
   const BlockIndex a = machine.allocate(2 * kBlockBytes, kBlockBytes / 2);
   machine.gpu_write(a, pages({256}));
   EXPECT_EQ(machine.on_gpu(a).resident, page_range(256, 272));

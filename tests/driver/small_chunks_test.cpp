@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is evicted in units of 64 KB, and memory that is evicted before somebody needs it.
+// Tests of memory that is evicted in units of 64 KB, and of memory that is evicted ahead of need.
 #include <gtest/gtest.h>
 
 #include "tests/driver/driver_harness.h"
@@ -9,7 +9,7 @@ namespace {
 
 const policy::GivenParameters kSmall = {{"granularity", "64k"}};
 
-// A GPU of one root chunk that holds unit 0 of 32 blocks, first to last.
+// A GPU of one root chunk that holds unit 0 of 32 blocks, in this order.
 struct FullOfUnits {
   explicit FullOfUnits(const std::string& evictor) : machine(1, tiny_system(), evictor, kSmall) {
     for (int i = 0; i < 32; ++i) {
@@ -68,7 +68,7 @@ TEST(SmallChunks, NeighboursThatGoTogetherAreCopiedInOnePiece) {
   const BlockIndex a = machine.allocate(), b = machine.allocate();
   machine.gpu_fill(a);
   ASSERT_EQ(machine.on_gpu(a).resident, PageMask::all());
-  machine.prefetch({b}, gpu_processor(0));  // all of it at once
+  machine.prefetch({b}, gpu_processor(0));  // the whole block at once
   EXPECT_EQ(machine.on_gpu(b).resident, PageMask::all());
   EXPECT_TRUE(machine.on_gpu(a).resident.empty());
   EXPECT_EQ(machine.counters.evictions, 32u);
@@ -100,7 +100,7 @@ TEST(SmallChunks, FreedMemoryIsFree) {
   EXPECT_EQ(gpu.machine.on_gpu(next).resident, PageMask::all());
 }
 
-// The tree prefetcher brings 2 MB in pieces of 1, 1, 2, 4, 8, 16 units; the tree gives a block up in such pieces.
+// The tree prefetcher brings 2 MB in pieces of 1, 1, 2, 4, 8, 16 units; the tree evicts a block in such pieces.
 TEST(SmallChunks, TheTreeGivesUpMoreThanIsNeeded) {
   Machine machine(1, tiny_system(), "tree_pre_eviction");
   const BlockIndex a = machine.allocate();
@@ -110,7 +110,7 @@ TEST(SmallChunks, TheTreeGivesUpMoreThanIsNeeded) {
     machine.events.clear();
     machine.gpu_read(machine.allocate(), pages({0}));
     left.push_back(machine.on_gpu(a).resident.count() / kPagesPerBigPage);
-    // Unit by unit of memory that is free already, until more is needed.
+    // Units take free memory one by one until it runs out.
     while (machine.gpus[0].memory.free_slots() > 0) machine.gpu_read(machine.allocate(), pages({0}));
   }
   EXPECT_EQ(left, (std::vector<std::uint64_t>{31, 30, 28, 24, 16, 0}));
@@ -130,7 +130,7 @@ TEST(EarlyEviction, KeepsABufferFree) {
   machine.check();
 }
 
-// The block that was just served stays, even if the buffer has to be smaller.
+// The block that was just served stays, even if the buffer then has to be smaller.
 TEST(EarlyEviction, SparesWhatWasJustBrought) {
   Machine machine(1, tiny_system(), "free_page_buffer", {{"granularity", "64k"}, {"buffer", "50"}});
   const BlockIndex a = machine.allocate(), b = machine.allocate();
@@ -142,7 +142,7 @@ TEST(EarlyEviction, SparesWhatWasJustBrought) {
   machine.check();
 }
 
-// The fault that fills memory pays for nobody's copy; without a buffer the next one waits for it.
+// The fault that fills memory does not wait for the early copy; without a buffer the next one waits for its victim's.
 TEST(EarlyEviction, NobodyWaitsForTheCopy) {
   const auto time_of_third_fault = [](const char* evictor, const policy::GivenParameters& parameters) {
     Machine machine(2, tiny_system(), evictor, parameters);
@@ -157,7 +157,7 @@ TEST(EarlyEviction, NobodyWaitsForTheCopy) {
   const Nanoseconds copy(kBlockBytes * 1000 / 50000);  // at the link's bandwidth
   const Nanoseconds without = time_of_third_fault("lrm", {});
   EXPECT_EQ(time_of_third_fault("free_page_buffer", {{"buffer", "0"}}), without);
-  // The driver's thread does the same work, but nobody waits for the copy.
+  // The driver's thread does the same work, but does not wait for the copy.
   EXPECT_GE(without - time_of_third_fault("free_page_buffer", {{"buffer", "50"}}), copy);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of thrashing control, event by event, on the module alone. Source: NVIDIA UVM 580, uvm_perf_thrashing.c.
+// Tests of the rules of thrashing control on the module alone. Source: NVIDIA UVM 580, uvm_perf_thrashing.c.
 #include "sim/driver/thrashing.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ AccessMatrix nvlink_pair() {
   return access;
 }
 
-// Events of page 0 of one block, some time apart, and what is asked in between. Migrations really move the residency,
+// Events of page 0 of one block, some time apart, and the questions in between. Migrations really move the residency,
 // which the heuristic looks at.
 struct OneBlock {
   explicit OneBlock(unsigned gpus = 1) : OneBlock(tiny_system(gpus), AccessMatrix(gpus)) {}
@@ -35,7 +35,7 @@ struct OneBlock {
     }
     thrashing.on_migration(block, moved, destination, now);
   }
-  // Back and forth between the host and GPU 0, until page 0 is at `location` and thrashes.
+  // Moves page 0 between the host and GPU 0 until it is at `location` and thrashes.
   void thrash(ProcessorId location = kGpu0) {
     const ProcessorId other = location == kHost ? kGpu0 : kHost;
     for (int i = 0; i < 3; ++i) {
@@ -131,7 +131,7 @@ TEST(Thrashing, AThrashingPageStartsAnewAfterAPause) {
   one.thrash();
   one.migrate(kHost, pages({0}), kLapse + nanoseconds(1));
   EXPECT_TRUE(one.thrashing.pages(one.block).empty());
-  // That event is forgotten, too: the next one sets the time stamp, three more count.
+  // That event is forgotten too: the next one sets the time stamp, and three more count.
   for (int i = 0; i < 3; ++i) one.migrate(i % 2 == 0 ? kGpu0 : kHost);
   EXPECT_EQ(one.detected(), 1u);
   one.migrate(kHost);
@@ -157,14 +157,14 @@ TEST(Thrashing, NothingIsSaidAfterAPause) {
 TEST(Thrashing, TheFirstToAskWinsTheWindowAndTheOtherWaitsForItsEnd) {
   OneBlock one;
   one.thrash(kGpu0);
-  EXPECT_TRUE(one.ask(kHost).throttled.empty());  // wins, migrates
+  EXPECT_TRUE(one.ask(kHost).throttled.empty());  // the host wins and migrates
   const Nanoseconds window_end = one.now + microseconds(500);
   one.migrate(kHost, pages({0}), microseconds(1));
   const Thrashing::Verdict verdict = one.ask(kGpu0);
   EXPECT_EQ(verdict.throttled, pages({0}));
   EXPECT_EQ(verdict.throttle_end, window_end);
   EXPECT_EQ(one.machine.counters.throttles, 1u);
-  // Asking again within the window is the same throttle.
+  // A second question within the window gives the same throttle.
   EXPECT_EQ(one.ask(kGpu0).throttled, pages({0}));
   EXPECT_EQ(one.machine.counters.throttles, 1u);
 }
@@ -175,13 +175,13 @@ TEST(Thrashing, TheSameProcessorDoesNotWinTwice) {
   EXPECT_TRUE(one.ask(kHost).throttled.empty());
   one.migrate(kHost, pages({0}), microseconds(1));
   one.migrate(kGpu0, pages({0}), microseconds(480));
-  // The next window starts with the host asking again: nobody wins, the host waits.
+  // The next window starts with the host's question: there is no winner, and the host waits.
   EXPECT_EQ(one.ask(kHost, microseconds(30)).throttled, pages({0}));
   // The GPU asks within the window and becomes the winner.
   EXPECT_TRUE(one.ask(kGpu0).throttled.empty());
 }
 
-// Winner and loser alternate; each lost window counts one throttle of the page.
+// Lets winner and loser alternate; each lost window counts one throttle of the page.
 void throttle_times(OneBlock& one, unsigned times) {
   ProcessorId winner = kHost, loser = kGpu0;
   while (one.machine.counters.throttles < times) {
@@ -223,15 +223,15 @@ TEST(Thrashing, APinnedPageIsSharedWhereTheOtherCanMapIt) {
   EXPECT_EQ(one.machine.counters.pins, 1u) << "the page is pinned already";
 }
 
-// Pinning ends the window, so the host wins the next one and takes the page to where both can map it.
+// A pin ends the window, so that the host wins the next one and takes the page to where both can map it.
 TEST(Thrashing, APinOnAGpuGivesWayToTheHost) {
   OneBlock one;
   one.thrash(kGpu0);
-  throttle_times(one, 9);  // won by: host, GPU, host, ... host; the GPU is next
+  throttle_times(one, 9);  // winners: host, GPU, host, ... host; the GPU is next
   EXPECT_TRUE(one.ask(kGpu0).throttled.empty());
   one.migrate(kGpu0, pages({0}), microseconds(1));
-  EXPECT_FALSE(one.ask(kHost).throttled.empty());  // the tenth
-  // Within the same window the winner is still the GPU: it pins the page at itself.
+  EXPECT_FALSE(one.ask(kHost).throttled.empty());  // the tenth throttle
+  // Within the same window the winner is still the GPU: it pins the page on itself.
   const Thrashing::Verdict verdict = one.ask(kGpu0);
   EXPECT_EQ(verdict.pinned_here, pages({0}));
   EXPECT_TRUE(verdict.mappings.empty()) << "the host cannot map it";
@@ -368,7 +368,7 @@ TEST(ThrashingPeers, TwoNvlinkGpusShareThePageAfterFiveMigrations) {
     one.migrate(writer);
     EXPECT_EQ(one.detected(), i == 5 ? 1u : 0u);
   }
-  // The page is on GPU 1. GPU 0 faults: it is pinned there and mapped remotely.
+  // The page is on GPU 1. GPU 0 faults: the page is pinned on GPU 1 and mapped remotely.
   const Thrashing::Verdict verdict = one.ask(kGpu0, microseconds(100));
   EXPECT_EQ(verdict.pinned_to_peer, pages({0}));
   EXPECT_EQ(one.thrashing.pin_location(one.block, 0), kGpu1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses in any order become the extents that a byte-by-byte model has.
+// Tests of AccessSet: accesses in any order become the extents that a byte-by-byte model has.
 #include "sim/import/access_set.h"
 
 #include <gtest/gtest.h>

@@ -63,7 +63,7 @@ TEST(Hints, KernelsPrefetchWhatLaterOnesTouch) {
       hinted({ObjectAlloc{1, ObjectKind::kManaged, 8192, 0, 0}, kernel("a", 1), kernel("b", 1, 2, 8),
               ObjectAlloc{2, ObjectKind::kManaged, 8192, 0, 0}, kernel("c", 2), kernel("d", 1, 12, 40)},
              "kernel * prefetch 1\n");
-  // a looks at b; b at c, whose memory is not there yet; c at d, up to the end of the object.
+  // Kernel a looks at b; b at c, whose memory is not there yet; c at d, up to the end of the object.
   ASSERT_EQ(out.size(), 8u);
   const auto& first = std::get<Prefetch>(out[1]);
   EXPECT_EQ(first.object, 1u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs as AccelProf's tools write them, with known content, and such as they never would.
+// Tests of logs as AccelProf's tools write them, with known content, and of logs that they never write.
 #include "sim/import/import_accelprof.h"
 
 #include <gmock/gmock.h>
@@ -99,7 +99,7 @@ TEST_F(ImportAccelprof, UvmAdvisorNamesWholeObjectsAndTensors) {
 
 TEST_F(ImportAccelprof, MemTraceNamesEveryAddress) {
   std::filesystem::create_directory(folder.path("traces"));
-  // page, address, size, time, flags, warp
+  // The columns are page, address, size, time, flags, warp.
   folder.write("traces/kernel_0.txt",
                "256 1048576 4 1 1 0\n256 1048580 4 2 1 0\n256 1049088 16 3 2 5\n9999 40960000 4 4 1 0\n\n"
                "ALLOCATION:  1048576 8192\nALLOCATION:  2097152 512\n\nTENSOR:  1049600 512\nTENSOR:  77 512\n\n"

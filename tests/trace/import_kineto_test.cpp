@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profiles of PyTorch: one recorded on an H200 (tests/trace/recordings), and such as are written here.
+// Tests of profiles of PyTorch: one recorded on an H200 (tests/trace/recordings), and others written here.
 #include "sim/import/import_kineto.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ Imported import(const std::string& path) {
   return out;
 }
 
-// Two steps of a convolution, three linear layers and Adam, batch 64.
+// The program runs two steps of a convolution, three linear layers and Adam, batch 64.
 TEST(ImportKineto, ATrainingStepHasItsTensorsAndKernels) {
   const Imported step = import((UVMSIM_SOURCE_DIR "/tests/trace/recordings/kineto_two_steps_h200.json.zst"));
   EXPECT_EQ(step.header.gpu, "NVIDIA H200");
@@ -52,7 +52,7 @@ TEST(ImportKineto, ATrainingStepHasItsTensorsAndKernels) {
   EXPECT_EQ(step.summary.tensors, 76u);  // as the allocator's own history of the same steps counts
   EXPECT_TRUE(step.summary.shapes);
   EXPECT_GE(step.summary.covered_kernels * 100, step.summary.kernels * 95);
-  // Weights, biases, gradients' states, inputs: what Adam's lists and the layers name.
+  // Adam's lists and the layers name weights, biases, gradients' states and inputs.
   std::map<std::uint64_t, int> earlier;
   for (const TensorAlloc& tensor : step.all<TensorAlloc>()) {
     if (tensor.name == "allocated before") ++earlier[tensor.bytes];
@@ -137,7 +137,7 @@ TEST_F(ImportKinetoText, InputsAreTheLastUsedOfTheirSizeAndOutputsWhatWasAllocat
   const Imported out = import_events();
   const std::vector<TensorAlloc> tensors = out.all<TensorAlloc>();
   ASSERT_EQ(tensors.size(), 3u);
-  EXPECT_EQ(tensors[0].name, "allocated before");  // the 2048 bytes that nothing in the profile allocated
+  EXPECT_EQ(tensors[0].name, "allocated before");  // 2048 bytes that no event of the profile allocated
   EXPECT_EQ(tensors[0].bytes, 2048u);
   const std::vector<Kernel> kernels = out.all<Kernel>();
   ASSERT_EQ(kernels.size(), 3u);
@@ -157,7 +157,7 @@ TEST_F(ImportKinetoText, InputsAreTheLastUsedOfTheirSizeAndOutputsWhatWasAllocat
 
 TEST_F(ImportKinetoText, WhatFitsNothingIsCounted) {
   operation(10, 20, 1, "aten::a", floats("[1024]"));
-  allocation(12, 512, 0x7f0000000000, 512);  // nothing was there before
+  allocation(12, 512, 0x7f0000000000, 512);  // the allocator held nothing before
   kernel(15, 1);
   EXPECT_EQ(import_events().summary.unmatched, 1u);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nsight Systems exports made here, table by table, with known content; and such as no Nsight would write.
+// Tests of Nsight Systems exports made here, table by table, with known content, and of impossible ones.
 #include "sim/import/import_nsys.h"
 
 #include <gmock/gmock.h>
@@ -26,11 +26,11 @@ const std::string kPid = std::to_string(std::int64_t{42} << 24);  // globalPid o
 
 class ImportNsys : public ::testing::Test {
  protected:
-  // Runs statements on the report, which is made by the first of them.
+  // Runs statements on the report; the first one creates it.
   void sql(const std::string& statements) {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open(path().c_str(), &database), SQLITE_OK);
-    sqlite3_exec(database, "PRAGMA synchronous = OFF", nullptr, nullptr, nullptr);  // a test's file may be lost
+    sqlite3_exec(database, "PRAGMA synchronous = OFF", nullptr, nullptr, nullptr);  // losing it does no harm
     char* message = nullptr;
     EXPECT_EQ(sqlite3_exec(database, statements.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
     sqlite3_free(message);
@@ -148,7 +148,7 @@ TEST_F(ImportNsys, AKernelWithFaultsHasThePagesThatMoved) {
   gpu_fault(2000, 22000, kBase + 8192, 1);
   copy(10000, 11000, 4096, 11, 2, kBase + 8192);
   copy(11000, 12000, 8192, 11, 2, kBase + 40960);
-  copy(12000, 13000, 61440, 11, 3, kBase + 49152);  // the driver's own idea
+  copy(12000, 13000, 61440, 11, 3, kBase + 49152);  // the driver's own prefetch
   gpu_fault(30000, 40000, kBase + (2 << 20), 2);    // nothing to move
   memory(60000, kBase, 4 << 20, 4, 1);
   const std::vector<Record> records = import();
@@ -191,7 +191,7 @@ TEST_F(ImportNsys, AKernelWithFaultsHasThePagesThatMoved) {
   EXPECT_TRUE(all<UvmCounter>(import(without)).empty());
 }
 
-// Otherwise it would be zeros, which nothing copies.
+// Without the host's write the page would be zeros, which are not copied.
 TEST_F(ImportNsys, WhatComesFromTheHostFirstWasWrittenThere) {
   strings();
   kernel_table();
@@ -204,7 +204,7 @@ TEST_F(ImportNsys, WhatComesFromTheHostFirstWasWrittenThere) {
   copy(12000, 13000, 4096, 12, 4, kBase + 65536);   // made on the GPU, evicted
   copy(14000, 15000, 4096, 11, 2, kBase + 65536);   // and back
   copy(16000, 17000, 8192, 11, 3, kBase + 131072);  // prefetched
-  copy(18000, 19000, 8192, 11, 2, kBase + 131072);  // once more
+  copy(18000, 19000, 8192, 11, 2, kBase + 131072);  // prefetched again
   memory(60000, kBase, 4 << 20, 4, 1);
   memory(61000, kBase, 4 << 20, 4, 0);  // other data at the same place
   kernel(70000, 80000);
@@ -322,7 +322,7 @@ TEST_F(ImportNsys, AnAddressUsedAgainWasFreed) {
   EXPECT_EQ(all<ObjectAlloc>(records)[0].kind, ObjectKind::kDevice);
 }
 
-// The output of `nsys profile` without further flags: no events of faults.
+// The report is the output of `nsys profile` without further flags: no events of faults.
 TEST_F(ImportNsys, WithoutFaultEventsMigrationsTellWhatWasTouchedAndHowLongItTook) {
   strings();
   kernel_table();
@@ -367,7 +367,7 @@ TEST_F(ImportNsys, NothingIsSubtractedWhereNothingFaulted) {
   EXPECT_EQ(NsysImporter(path()).header().attributes[1].second, "recorded");
 }
 
-// Nothing moved the memory there: a kernel created it.
+// No migration brought the memory there: a kernel wrote it.
 TEST_F(ImportNsys, WhatComesBackFirstWasWrittenByTheLastKernelThatHadBegun) {
   strings();
   kernel_table();
@@ -379,7 +379,7 @@ TEST_F(ImportNsys, WhatComesBackFirstWasWrittenByTheLastKernelThatHadBegun) {
   kernel(9000, 9100);
   copy(500, 600, 8192, 12, 2, kBase + 4096);
   copy(700, 800, 4096, 11, 1, kBase + 65536);
-  copy(850, 860, 4096, 12, 1, kBase + 65536);  // it was brought
+  copy(850, 860, 4096, 12, 1, kBase + 65536);  // brought by a migration
   const std::vector<Kernel> kernels = all<Kernel>(import());
   EXPECT_TRUE(kernels[0].accesses.empty());
   expect_extents(kernels[1].accesses.at(0).extents, {{kPageQuanta, 2 * kPageQuanta, AccessMode::kWrite}});
@@ -408,7 +408,7 @@ TEST_F(ImportNsys, CallsThatPrefetchAreTheirMigrations) {
   EXPECT_EQ(prefetches[0].offset, 0u);
   EXPECT_EQ(prefetches[0].bytes, 4u << 20);
   EXPECT_EQ(prefetches[0].destination, 0);
-  EXPECT_EQ(prefetches[0].stream, 7u);  // of the launch that follows
+  EXPECT_EQ(prefetches[0].stream, 7u);  // the stream of the launch that follows
   EXPECT_EQ(prefetches[1].offset, 1u << 20);
   EXPECT_EQ(prefetches[1].bytes, 1u << 20);
   EXPECT_EQ(prefetches[1].destination, -1);
@@ -473,7 +473,7 @@ TEST_F(ImportNsys, EventsStreamsAndTheHostWaitForWhatTheReportNames) {
   call(200, 201, 21, 7);
   call(300, 301, 22, 8);
   call(400, 401, 23, 3);
-  call(500, 501, 24, 7);  // for an event that nobody recorded
+  call(500, 501, 24, 7);  // for an event that was not recorded
   call(600, 601, 25, 5);  // for a stream that no row names
   const std::vector<Sync> waits = all<Sync>(import());
   ASSERT_EQ(waits.size(), 5u);
@@ -484,7 +484,7 @@ TEST_F(ImportNsys, EventsStreamsAndTheHostWaitForWhatTheReportNames) {
   EXPECT_EQ(waits[1].event, waits[0].event);
   EXPECT_EQ(waits[2].kind, SyncKind::kEventSynchronize);
   EXPECT_EQ(waits[2].event, waits[0].event);
-  EXPECT_EQ(waits[3].kind, SyncKind::kDevice);  // whatever the year's syncType says
+  EXPECT_EQ(waits[3].kind, SyncKind::kDevice);  // whatever syncType says
   EXPECT_EQ(waits[4].kind, SyncKind::kDevice);
   EXPECT_EQ(summary.lost_waits, 1u);
   EXPECT_EQ(summary.vague_waits, 1u);
@@ -508,7 +508,7 @@ TEST_F(ImportNsys, CopiesAndFillsOfManagedMemoryFindTheirObjectBySize) {
   const std::vector<Memcpy> copies = all<Memcpy>(records);
   ASSERT_EQ(copies.size(), 3u);
   EXPECT_EQ(copies[0].dst.object, 1u);
-  EXPECT_EQ(copies[1].src.object, kNoObject);  // two are as large
+  EXPECT_EQ(copies[1].src.object, kNoObject);  // two objects are as large
   const std::vector<Memset> fills = all<Memset>(records);
   ASSERT_EQ(fills.size(), 1u);
   EXPECT_EQ(fills[0].object, 1u);
@@ -644,7 +644,7 @@ TEST_F(ImportNsys, RefusesValuesThatCannotBe) {
   const std::string update = "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET ";
   const std::vector<Bad> all_bad = {
       {update + "start = 'soon'", "row 1: start is no integer"},
-      {update + "start = NULL", "start is missing"},  // NOT NULL is only what an honest writer promises
+      {update + "start = NULL", "start is missing"},  // only a writer promises NOT NULL
       {update + "start = 1.5", "start is no integer"},
       {update + "start = -1", "start is -1; allowed"},
       {update + "end = 5", "end is 5; allowed: 10"},

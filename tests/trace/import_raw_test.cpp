@@ -46,7 +46,7 @@ std::string kernel(const std::string& pages) {
   return "{\"t\":\"kernel\",\"name\":\"k\",\"grid\":[2,3,4],\"block\":[32,1,1],\"dur_ns\":500,\"gap_ns\":9,\"pages\":" +
          pages + "}\n";
 }
-// The accesses of the last record.
+// Returns the accesses of the last record.
 const Kernel& last_kernel(const std::vector<Record>& records) { return std::get<Kernel>(records.back()); }
 void expect_accesses(const Kernel& kernel, const std::vector<ObjectAccess>& expected) {
   Kernel other = kernel;
@@ -118,7 +118,7 @@ TEST(ImportRaw, NeighboursInOneModeAreOneExtent) {
 }
 
 TEST(ImportRaw, SmallObjectsShareAPage) {
-  // Three objects in page 16, the last of them reaching into page 17, and one beyond.
+  // Page 16 holds three objects, the last of them reaching into page 17; another one lies beyond.
   const std::string objects = alloc(16 * kPage, 512) + alloc(16 * kPage + 1024, 700) +
                               alloc(17 * kPage - 512, 512 + 100) + alloc(17 * kPage + 1024, 512);
   expect_accesses(last_kernel(import(objects + kernel("[[16,1,\"w\"]]"))),
@@ -141,7 +141,7 @@ TEST(ImportRaw, PagesOutsideAreCounted) {
   Record record;
   while (importer.next(record)) {
   }
-  // 14, 15, 17; 18, 19, 23 (page 22 holds the last 512 bytes of the second object); 30, 31
+  // The pages outside are 14, 15, 17; 18, 19, 23 (page 22 holds the last 512 bytes of the second object); 30, 31.
   EXPECT_EQ(importer.summary().pages_outside, 8u);
   EXPECT_EQ(importer.summary().kernels, 1u);
 }

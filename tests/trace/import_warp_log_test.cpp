@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs of NVBit's mem_trace and kernels of Accel-Sim, written here from the descriptions of their formats.
+// Tests of logs of NVBit's mem_trace and kernels of Accel-Sim, written here from the descriptions of their formats.
 #include "sim/import/import_warp_log.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracleGeneral format, its import, and whole streams through the command: policies see in an exported stream what
-// they see in the program.
+// Tests of the oracleGeneral format, its import, and whole streams through the command: policies see in an exported
+// stream what they see in the program.
 #include "sim/import/oracle_general.h"
 
 #include <gmock/gmock.h>
@@ -161,7 +161,7 @@ std::string little_endian(std::uint64_t value, std::size_t width) {
   return out;
 }
 
-// Requests of SCSI: blocks of 512 bytes, with their direction.
+// Requests of SCSI are blocks of 512 bytes, with their direction.
 TEST(ImportRequests, VscsiIsToldByItsVersions) {
   const auto first = [](std::uint64_t block, std::uint64_t bytes, std::uint64_t command) {
     return little_endian(1, 4) + little_endian(bytes, 4) + little_endian(1, 4) + little_endian(command, 2) +
@@ -214,7 +214,7 @@ TEST(ImportRequests, CsvNamesItsColumnsOrTheUserDoes) {
   EXPECT_THAT(touched(import("12\n10\n12\n")), ElementsAre(2, 0, 2));  // txt
 }
 
-// The same requests, packed in two members by gzip and by xz.
+// Returns the same requests, packed in two members by gzip, and then by xz.
 std::string packed_by_gzip() {
   return std::string(
       "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x2b\xc9\xcc\x4d\xd5\xc9\x4c\xd1\x29\xce\xac\x4a\xe5\x32"
@@ -280,7 +280,7 @@ TEST(ImportOracleGeneral, RefusesWhatCannotBe) {
   EXPECT_THAT(message_of([] { RequestsImporter importer("-"); }), HasSubstr("read twice"));
 }
 
-// Reference policies, as simple as can be. Capacity in pages, the cache empty at the start.
+// Reference policies, as simple as possible, with capacity in pages and an empty cache at the start.
 std::uint64_t misses(const Ids& ids, std::size_t capacity, bool lru) {
   std::list<std::uint64_t> queue;  // next victim first
   std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> places;

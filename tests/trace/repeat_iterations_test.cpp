@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded program as if it had run more or fewer iterations: which records come, under which ids, and what refuses.
+// Tests of a recorded program as if it had run more or fewer iterations: its records, their ids, and refusals.
 #include "sim/edit/repeat_iterations.h"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ struct Program {
   IterationRepeater::Passes passes;
 };
 
-// The program of `n` iterations, checked as a trace.
+// Returns the program of `n` iterations, checked as a trace.
 Program repeated(const Records& records, std::uint64_t n) {
   const IterationRepeater::Source source = source_of(records);
   IterationRepeater repeater(source, n);
@@ -91,7 +91,7 @@ bool same_records(const Records& a, const Records& b) {
   return true;
 }
 
-// Ids that the kernels called `name` touch at `slot`, in program order.
+// Returns the ids that the kernels called `name` touch at `slot`, in program order.
 std::vector<ObjectId> touched(const Records& records, const std::string& name, std::size_t slot) {
   std::vector<ObjectId> ids;
   for (const Record& record : records) {
@@ -117,14 +117,14 @@ std::vector<std::uint64_t> begun(const Records& records) {
   return indices;
 }
 
-// Parameters 1; activations live within an iteration; a gradient lives until the next one has begun.
+// Object 1 holds parameters; activations live within an iteration; a gradient lives until the next one has begun.
 Records training() {
   return {object(1), begin(0), object(2), kernel("forward", {1, 2}), object(3), kernel("backward", {2, 3}),
           ObjectFree{2}, end(0),
-          // between the iterations: belongs to the second
+          // Records between the iterations belong to the second.
           kernel("load", {1}), begin(1), ObjectFree{3}, object(4), kernel("forward", {1, 4}), object(5),
           kernel("backward", {4, 5}), ObjectFree{4}, end(1),
-          // behind them
+          // These records follow the iterations.
           kernel("save", {1, 5}), ObjectFree{5}, ObjectFree{1}};
 }
 
@@ -136,7 +136,7 @@ TEST(RepeatIterations, AsRecorded) {
   EXPECT_EQ(two.passes.count, 1u);
 }
 
-// Like repeated(), but without `left_out` in the later passes.
+// Returns repeated(), but without `left_out` in the later passes.
 Program repeated_without(const Records& records, std::uint64_t n, std::uint64_t left_out) {
   const IterationRepeater::Source source = source_of(records);
   IterationRepeater repeater(source, n);
@@ -192,7 +192,7 @@ TEST(RepeatIterations, FewerThanRecorded) {
                        ObjectFree{3}, ObjectFree{1}};
   const Program first = repeated(one, 1);
   EXPECT_EQ(touched(first.records, "forward", 0).size(), 1u);
-  EXPECT_THAT(frees(first.records), ::testing::ElementsAre(2, 1));  // 3 never came
+  EXPECT_THAT(frees(first.records), ::testing::ElementsAre(2, 1));  // object 3 was left out
   EXPECT_EQ(first.passes.first, 0u);
   EXPECT_THAT(error_of(training(), 1), HasSubstr("uses object 5"));  // it is saved at the end
 }
@@ -220,7 +220,7 @@ Record sync(std::int64_t host_gap_ns) {
   record.host_gap_ns = host_gap_ns;
   return record;
 }
-// The host's time before every synchronisation.
+// Returns the host's time before every synchronisation.
 std::vector<std::int64_t> gaps(const Records& records) {
   std::vector<std::int64_t> times;
   for (const Record& record : records) {
@@ -230,7 +230,7 @@ std::vector<std::int64_t> gaps(const Records& records) {
 }
 
 TEST(RepeatIterations, TheEndOfTheProgramIsLeftToTheLastPass) {
-  // Two iterations, of which the first warms up and the second ends the program, which takes the host 20 ms.
+  // Of two iterations the first warms up and the second ends the program, which takes the host 20 ms.
   Records records = training();
   records.resize(records.size() - 4);
   const Records rest = {sync(70), ObjectFree{5}, ObjectFree{1}, sync(20'000'000), end(1)};
@@ -305,7 +305,7 @@ TEST(RepeatIterations, WhatCannotBeRepeated) {
   EXPECT_THAT(error_of(one({object(2, 4096), kernel("k", {2})}), 3),
               HasSubstr("iteration 1 cannot be repeated: it allocates object 2 (4096 bytes) and never frees it"));
   EXPECT_THAT(error_of(one({ObjectFree{1}, kernel("k", {})}), 3), HasSubstr("it frees object 1 (2097152 bytes)"));
-  // Something of another size is no replacement, nor is a tensor for an object.
+  // A replacement must have the same size, and a tensor cannot replace an object.
   EXPECT_THAT(error_of(one({ObjectFree{1}, object(2, 4096), kernel("k", {2})}), 3), HasSubstr("it frees object 1"));
   EXPECT_THAT(error_of(one({ObjectFree{1}, tensor(2, 2 << 20), kernel("k", {2})}), 3), HasSubstr("it frees object 1"));
   // All iterations run as recorded.
@@ -326,8 +326,8 @@ TEST(RepeatIterations, BeyondWhatNumbersHold) {
   EXPECT_THAT(error_of({begin(0), object(kLast), ObjectFree{kLast}, end(0)}, 5), HasSubstr("more ids"));
 }
 
-// The recordings. What the plan pairs up must be what the recording itself shows: where an iteration frees something of
-// the one before, the next iteration frees, at the same place, what takes its place.
+// The plan's pairs must agree with the recordings: if an iteration frees memory of the one before, the next iteration
+// frees, at the same place, what the plan puts in its place.
 class Recorded : public ::testing::TestWithParam<const char*> {
  protected:
   static Records read(const std::string& name) {
@@ -346,7 +346,7 @@ class Recorded : public ::testing::TestWithParam<const char*> {
 TEST_P(Recorded, SevenMoreIterations) {
   const Records records = read(GetParam());
   const std::size_t recorded = begun(records).size();
-  const Program more = repeated(records, recorded + 7);  // and valid
+  const Program more = repeated(records, recorded + 7);  // and the program is valid
   EXPECT_EQ(begun(more.records).size(), recorded + 7);
   const Program one_more = repeated(records, recorded + 1);
   const std::uint64_t per_iteration = kernels_of(one_more.records) - kernels_of(records);

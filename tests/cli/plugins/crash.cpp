@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A prefetcher that goes wrong at the first fault: it kills its process, as a bug or the system's memory killer would,
-// or does what else a plug-in should not.
+// or does something else that a plug-in must not.
 #include <unistd.h>
 
 #include <csignal>
@@ -13,7 +13,7 @@ namespace {
 using namespace uvmsim;
 using namespace uvmsim::policy;
 
-// Without an end, though no compiler can tell.
+// Recurses without an end, though no compiler can tell.
 volatile bool deeper = true;
 int overflow(volatile char* above) {
   volatile char here[4096] = {};
@@ -40,7 +40,7 @@ class Crash final : public Prefetcher {
   explicit Crash(const PolicyContext& context)
       : signal_(static_cast<int>(context.parameters.integer("signal"))), fault_(context.parameters.choice("fault")) {}
   ~Crash() override {
-    if (fault_ == "late_abort") std::abort();  // as the allocator does where it finds its lists broken
+    if (fault_ == "late_abort") std::abort();  // like the allocator that finds its lists broken
   }
 
   PageMask prefetch(const FaultedBlock& block) override {

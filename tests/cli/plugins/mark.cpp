@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that leaves a file `loaded` in the working folder as soon as it is loaded: nobody has asked it anything
-// yet.
+// A library that writes a file `loaded` into the working folder as soon as it is loaded, before any call.
 #include <fcntl.h>
 #include <unistd.h>
 
