@@ -110,11 +110,16 @@ FaultSection read_section(Bytes& bytes, JsonFields& fields) {
 }
 
 // Arguments of a program may hold any bytes.
-nlohmann::ordered_json parse(std::string line) {
+nlohmann::ordered_json parse(std::string line, bool first) {
   for (char& c : line) {
     if (static_cast<unsigned char>(c) >= 0x80) c = '?';
   }
-  return uvmsim::parse_json_line(line);
+  try {
+    return uvmsim::parse_json_line(line);
+  } catch (const InputError& error) {
+    if (first) throw_input_error("is not a log of raw faults: {}", error.what());
+    throw;
+  }
 }
 
 ProcessFaults read_header(const std::string& line, JsonFields& fields) {
@@ -138,7 +143,7 @@ ProcessFaults read_header(const std::string& line, JsonFields& fields) {
 
 void read_processes(Bytes& bytes, std::vector<ProcessFaults>& processes) {
   while (const auto line = bytes.line()) {
-    const nlohmann::ordered_json value = parse(*line);
+    const nlohmann::ordered_json value = parse(*line, processes.empty());
     JsonFields fields(value, "line");
     const std::string type = fields.text("t");
     const bool open = !processes.empty() && !processes.back().complete;
