@@ -15,9 +15,8 @@ import math
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-from analysis import raw_faults  # noqa: E402
-from analysis.errors import ResultError  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
+import raw_faults  # noqa: E402
 
 PAGE, REGION = 4096, 32768
 LEAD_NS, FRESH_NS, STEP_NS = 1600, 3000, 64
@@ -72,9 +71,9 @@ class Experiment:
 def check_head(path, section):
     for key, kind in (("pattern", str), ("grid", int), ("threads", int), ("warp_pitch", int), ("address", int)):
         if not isinstance(section.head.get(key), kind):
-            raise ResultError(f"{path}: section '{section.name}' has no '{key}'; is this a log of uvm_experiments --raw-faults?")
+            raise raw_faults.LogError(f"{path}: section '{section.name}' has no '{key}'; is this a log of uvm_experiments --raw-faults?")
     if section.head["threads"] <= 0:
-        raise ResultError(f"{path}: section '{section.name}' has no threads")
+        raise raw_faults.LogError(f"{path}: section '{section.name}' has no threads")
 
 
 def spacings(experiments):
@@ -100,7 +99,7 @@ def clock_step(experiments):
 
 
 def limits(experiments):
-    """The most raw faults of one SM in one window by kind of access, the most regions, and how many windows had the most."""
+    """How many SM windows have so many raw faults, by kind of access, and so many regions."""
     most = {kind: collections.Counter() for kind in ("store packets", "scattered stores", "load requests", "regions of 32 KB")}
     for experiment in experiments:
         if experiment.is_pattern("atomic"):
@@ -197,8 +196,9 @@ def main():
     show("fault unit: time per raw fault", spacings(experiments), "ns", "bursts of 64 faults and more")
     for kind, counts in limits(experiments).items():
         if counts:
-            most = max(counts)
-            print(f"{'most of an SM at once: ' + kind:<46} {most:>8}     in {counts[most]} of {sum(counts.values())} SM windows")
+            tops = sorted(counts)[-3:]
+            text = ", ".join(f"{n} in {counts[n]}" for n in tops)
+            print(f"{'most of an SM in a window: ' + kind:<46} {max(counts):>8}     ({text} of {sum(counts.values())} SM windows)")
     fresh = [item for experiment in loops for item in experiment.fresh()]
     show("loops: raw faults of a batch that begins empty", [len(batch) for _, batch, _ in fresh], "  ", "batches")
     show("loops: its pages", [len(batch.pages) for _, batch, _ in fresh], "  ", "batches")
@@ -222,6 +222,6 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except ResultError as error:
+    except raw_faults.LogError as error:
         print(f"fault_constants: error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -47,7 +47,7 @@ void add_single_touches(List& list, const FaultExperiment& kind, std::uint32_t s
     list.add(one, what);
   };
   for (const std::uint32_t n : {1u, 32u}) lanes("one_word_" + std::to_string(n) + "lanes", 1, n, 0);
-  for (const std::uint32_t n : {2u, 4u, 8u, 16u, 32u}) lanes("lanes_own_page_" + std::to_string(n), 1, n, kPage);
+  for (const std::uint32_t n : {2u, 4u, 8u, 16u, 32u, 256u}) lanes("lanes_own_page_" + std::to_string(n), 1, n, kPage);
   lanes("lanes_own_block_32", 1, 32, kBlock);
   for (const std::uint32_t n : {1u, 2u, 8u, 32u}) walk("warps_same_page_" + std::to_string(n), 1, n, 128);
   for (const std::uint32_t n : {1u, 2u, 8u, 32u}) walk("warps_own_page_" + std::to_string(n), 1, n, kPage);

@@ -40,7 +40,7 @@ fi
 mkdir -p "$folder/alone"
 CUDA_INJECTION64_PATH="$PWD/$build/faults/libuvmtrace_faults.so" UVMTRACE_LOG_DIR="$folder/alone" \
   timeout 100 "$build/demo" || failed=1
-for log in "$folder"/alone/*.log; do python3 -m analysis.raw_faults "$log" || failed=1; done
+for log in "$folder"/alone/*.log; do python3 tracer/faults/raw_faults.py "$log" || failed=1; done
 rm -rf "$folder/alone"
 
 step "compressing"

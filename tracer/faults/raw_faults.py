@@ -1,21 +1,21 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Reads logs of raw faults, plain or zstd-compressed: what `uvmtrace faults` and `uvm_experiments --raw-faults` write.
 
-    from analysis import raw_faults
+    import raw_faults                                   # with this folder in sys.path or PYTHONPATH
     for process in raw_faults.read("bfs.faults.zst"):
         for section in process.sections:
             section.faults["gpu_ns"], section.faults["address"], ...   # array.array; numpy.asarray() takes it without a copy
 
 Nothing but Python is needed (compressed logs: the command zstd). The format: tracer/faults/README.md.
-    python3 -m analysis.raw_faults LOG      one line per section
+
+    tracer/faults/raw_faults.py LOG         one line per section
 """
 
 import array
 import json
 import subprocess
 import sys
-
-from analysis.errors import ResultError
 
 VERSION = 1
 PAGE = 4096
@@ -32,6 +32,10 @@ TABLES = {
                    ("bytes", "Q"), ("source", "H"), ("destination", "H"), ("cause", "B")),
     "blocks": (("begin_ns", "Q"), ("end_ns", "Q"), ("sm", "I")),
 }
+
+
+class LogError(Exception):
+    """A file that is no log of raw faults; the message is one line: which file, what is wrong."""
 
 
 class Section:
@@ -54,7 +58,7 @@ class Process:
 
 
 def read(path):
-    """Returns the processes of a log. Raises ResultError for anything that is not one."""
+    """Returns the processes of a log. Raises LogError for anything that is not one."""
     data = _bytes_of(path)
     processes, at = [], 0
     while at < len(data):
@@ -68,9 +72,9 @@ def read(path):
             _check_header(path, head)
             processes.append(Process(head))
         elif not processes:
-            raise ResultError(f"{path}: does not begin with the header of a log of raw faults")
+            raise LogError(f"{path}: does not begin with the header of a log of raw faults")
         elif processes[-1].complete or kind not in ("events", "end"):
-            raise ResultError(f"{path}: a line of type {kind!r} where it does not belong")
+            raise LogError(f"{path}: a line of type {kind!r} where it does not belong")
         elif kind == "end":
             processes[-1].complete, processes[-1].problem = True, str(head.get("problem", ""))
         else:
@@ -80,7 +84,7 @@ def read(path):
             processes[-1].sections.append(Section(head, tables))
             processes[-1].dropped += head["dropped"]
     if not processes:
-        raise ResultError(f"{path}: is not a log of raw faults: it has no complete line")
+        raise LogError(f"{path}: is not a log of raw faults: it has no complete line")
     return processes
 
 
@@ -89,15 +93,15 @@ def _bytes_of(path):
         with open(path, "rb") as file:
             data = file.read()
     except OSError as error:
-        raise ResultError(f"{path}: {error.strerror}") from error
+        raise LogError(f"{path}: {error.strerror}") from error
     if data[:4] != b"\x28\xb5\x2f\xfd":
         return data
     try:
         run = subprocess.run(["zstd", "-dcq"], input=data, capture_output=True, check=False)
     except OSError as error:
-        raise ResultError(f"{path}: is compressed, and the command zstd is missing") from error
+        raise LogError(f"{path}: is compressed, and the command zstd is missing") from error
     if run.returncode != 0:
-        raise ResultError(f"{path}: damaged: {run.stderr.decode(errors='replace').strip().splitlines()[-1:]}")
+        raise LogError(f"{path}: damaged: {run.stderr.decode(errors='replace').strip().splitlines()[-1:]}")
     return run.stdout
 
 
@@ -105,29 +109,29 @@ def _line(path, text):
     try:
         head = json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise ResultError(f"{path}: a line is not JSON; is this a log of raw faults?") from error
+        raise LogError(f"{path}: a line is not JSON; is this a log of raw faults?") from error
     if not isinstance(head, dict):
-        raise ResultError(f"{path}: a line is not an object")
+        raise LogError(f"{path}: a line is not an object")
     return head
 
 
 def _check_header(path, head):
     if head.get("pass") != "faults":
-        raise ResultError(f"{path}: is the log of another pass, not of raw faults")
+        raise LogError(f"{path}: is the log of another pass, not of raw faults")
     if head.get("version") != VERSION:
-        raise ResultError(f"{path}: has version {head.get('version')!r}; this program reads version {VERSION}")
+        raise LogError(f"{path}: has version {head.get('version')!r}; this program reads version {VERSION}")
 
 
 def _count(path, head, key):
     value = head.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 64:
-        raise ResultError(f"{path}: '{key}' of a section is {value!r}; allowed: a number from 0 on")
+        raise LogError(f"{path}: '{key}' of a section is {value!r}; allowed: a number from 0 on")
     return value
 
 
 def _tables(path, head, data, at):
     if not isinstance(head.get("name"), str):
-        raise ResultError(f"{path}: a section has no name")
+        raise LogError(f"{path}: a section has no name")
     _count(path, head, "dropped")
     tables = {}
     for table, columns in TABLES.items():
@@ -195,7 +199,7 @@ def main():
             for section in process.sections:
                 print(f"  {section.name}: {len(section.faults['gpu_ns'])} raw faults, {len(batches_of(section))} batches, "
                       f"{len(section.replays['gpu_ns'])} replays, {len(section.migrations['bytes'])} migrations")
-    except ResultError as error:
+    except LogError as error:
         print(f"raw_faults: error: {error}", file=sys.stderr)
         return 2
     return 0
