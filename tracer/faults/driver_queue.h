@@ -29,14 +29,14 @@ class DriverQueue {
 
   // Appends the events since the last call, as far as the driver has written them. Costs no system call.
   void drain(DriverEvents& events) { ring_.drain(events); }
-  // Does the same after it has waited until the driver has written all: some milliseconds.
+  // Lets the driver write the events that it puts off: migrations, until their copies are done.
+  void flush();
+  // Drains after it has waited until the driver has written all: some milliseconds.
   void finish(DriverEvents& events);
   // Returns how many events the driver has dropped since the last call because the queue was full.
   std::uint64_t take_dropped() { return ring_.take_dropped(); }
 
  private:
-  void flush();
-
   int tools_ = -1, uvm_ = -1;
   bool try_again_ = false;
   std::uint8_t* entries_ = nullptr;

@@ -93,6 +93,8 @@ class Recorder {
       queue_.drain(events_);
       const std::int64_t now = steady_ns();
       if (events_.size() < kSectionEvents && now - written < kSectionNs) continue;
+      queue_.flush();
+      queue_.drain(events_);
       write_section();
       written = now;
     }

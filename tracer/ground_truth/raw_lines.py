@@ -51,7 +51,8 @@ def line_of(path, section):
         return None
     base, size = head["address"], head["bytes"]
     replays = raw_faults.replay_times(section)
-    begin, end = min(section.blocks["begin_ns"]), max(section.blocks["end_ns"])
+    begin = min(section.blocks["begin_ns"])
+    end = max([*section.blocks["end_ns"], *replays.values()])  # a block does not wait for its last stores
     events = [["kernel", 0, end - begin, 0, 0, 0]]
     for batch in batches:
         replay = replays.get((batch.gpu, batch.number), batch.last_ns)

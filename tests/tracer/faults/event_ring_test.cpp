@@ -24,7 +24,8 @@ class Ring {
       return false;
     }
     std::memcpy(memory_.data() + put * kEntryBytes, entry.data(), kEntryBytes);
-    control->put_ahead = control->put_behind = (put + 1) & (entries_ - 1);
+    control->put_ahead = (put + 1) & (entries_ - 1);
+    control->put_behind = (put + 1) & (entries_ - 1);
     return true;
   }
   EventRing reader() { return {memory_.data(), entries_, control.get()}; }
