@@ -56,8 +56,9 @@ TEST(ValidationReport, ShowsWhatBatchesHeldWhereThatWasMeasured) {
   good.sms_per_batch = {30, 30};
   const std::string text = validation_text(validation);
   EXPECT_THAT(text, HasSubstr("100 / 90"));
-  EXPECT_THAT(text, HasSubstr("median error of 1 experiments: raw faults 10.0 %, raw faults per batch 10.0 %, pages per "
-                              "batch 25.0 %, SMs per batch 0.0 % (shown, not judged)"));
+  EXPECT_THAT(text,
+              HasSubstr("median error of 1 experiments: raw faults 10.0 %, raw faults per batch 10.0 %, pages per "
+                        "batch 25.0 %, SMs per batch 0.0 % (shown, not judged)"));
 }
 
 TEST(ValidationReport, SaysByWhichTimesItJudges) {

@@ -136,8 +136,9 @@ int record_faults(const std::string& output, const std::vector<std::string>& pro
     return process.sections.empty();
   });
   if (processes.empty()) {
-    tell("error: no raw faults were recorded: the program did not use the GPU, or the lines above say why; no log is "
-         "written");
+    tell(
+        "error: no raw faults were recorded: the program did not use the GPU, or the lines above say why; no log is "
+        "written");
     return own != 0 ? own : 2;
   }
   std::uint64_t dropped = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The UVM driver's own queue of events (/dev/nvidia-uvm-tools), which CUPTI reads, too. Numbers and offsets are those of
-// the open driver's headers (uvm_ioctl.h, uvm_types.h, 580). No CUDA here, but the process must have used CUDA: the
+// The UVM driver's own queue of events (/dev/nvidia-uvm-tools), which CUPTI reads, too. Numbers and offsets are those
+// of the open driver's headers (uvm_ioctl.h, uvm_types.h, 580). No CUDA here, but the process must have used CUDA: the
 // queue belongs to its /dev/nvidia-uvm file.
 #pragma once
 

@@ -23,8 +23,8 @@ struct BlockTimes {
 // Bytes of a row of each table: the columns in the order of the struct, as add_rows() writes them.
 inline constexpr std::size_t kFaultRow = 37, kReplayRow = 22, kMigrationRow = 53, kBlockRow = 20;
 
-// Appends a section to `out`: its line, which `line` has begun (type "events", name, what else is known), completed with
-// the numbers of rows and `dropped`, and then its tables.
+// Appends a section to `out`: its line, which `line` has begun (type "events", name, what else is known), completed
+// with the numbers of rows and `dropped`, and then its tables.
 void add_section(JsonLine&& line, const DriverEvents& events, const std::vector<BlockTimes>& blocks,
                  std::uint64_t dropped, std::string& out);
 

@@ -25,13 +25,15 @@ constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostLineBytes = std::size_t{4} << 20;
 constexpr std::uint64_t kMostRows = std::uint64_t{1} << 32;
 constexpr int kCompressionLevel = 6;
+// Of a compressed log that is not made to exhaust memory. Real ones are about 9 times smaller than their content.
+constexpr std::uint64_t kMostExpansion = 500, kAlwaysAllowed = std::uint64_t{64} << 20;
 
 // The file ends within something.
 struct CutOff {};
 
 class Bytes {
  public:
-  explicit Bytes(uvmsim::trace::Input& input) : plain_(input), buffer_(kPieceBytes) {}
+  explicit Bytes(uvmsim::trace::Input& input) : input_(input), plain_(input), buffer_(kPieceBytes) {}
 
   // Returns the next line without its newline, or nothing at the end of the file.
   std::optional<std::string> line() {
@@ -65,10 +67,16 @@ class Bytes {
     if (begin_ < end_) return true;
     begin_ = 0;
     end_ = plain_.read(buffer_);
+    produced_ += end_;
+    if (produced_ > kAlwaysAllowed && produced_ - kAlwaysAllowed > kMostExpansion * input_.position()) {
+      throw_input_error("expands to more than {} times its size", kMostExpansion);
+    }
     return end_ > 0;
   }
 
+  uvmsim::trace::Input& input_;
   uvmsim::trace::PlainBytes plain_;
+  std::uint64_t produced_ = 0;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;
 };

@@ -29,7 +29,7 @@ struct ProcessFaults {
   std::vector<FaultSection> sections;
   std::uint64_t dropped = 0;  // of all sections
   std::string problem;        // why nothing was recorded; mostly empty
-  bool complete = false;      // has its end; else the program was killed, and what its thread had not written is missing
+  bool complete = false;  // has its end; else the program was killed, and what its thread had not written is missing
 
   // Joins the sections to one, under the name of the first one.
   void join();

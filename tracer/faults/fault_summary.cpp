@@ -170,9 +170,9 @@ std::string summary_text(const FaultSummary& summary, std::uint64_t dropped) {
                        permille(summary.duplicates, summary.raw_faults));
   }
   if (summary.spacing_ps.count != 0) {
-    out += fmt::format("spacing      {} ns per raw fault ({} to {}) in {} bursts\n", thousandths(summary.spacing_ps.median),
-                       thousandths(summary.spacing_ps.low), thousandths(summary.spacing_ps.high),
-                       summary.spacing_ps.count);
+    out += fmt::format("spacing      {} ns per raw fault ({} to {}) in {} bursts\n",
+                       thousandths(summary.spacing_ps.median), thousandths(summary.spacing_ps.low),
+                       thousandths(summary.spacing_ps.high), summary.spacing_ps.count);
   }
   if (summary.put_ns.count != 0) {
     out += fmt::format("PUT          read {} ns after the replay, seen {} times\n", range(summary.put_ns),
@@ -198,7 +198,8 @@ std::string summary_json(const FaultSummary& summary, std::uint64_t dropped) {
   out += "," + json_of("raw_faults_per_batch", summary.raw_per_batch);
   out += "," + json_of("pages_per_batch", summary.pages_per_batch);
   out += "," + json_of("sms_per_batch", summary.sms_per_batch);
-  out += "," + json_of("spacing_ps", summary.spacing_ps) + "," + json_of("put_ns", summary.put_ns) + ",\"migrations\":[";
+  out +=
+      "," + json_of("spacing_ps", summary.spacing_ps) + "," + json_of("put_ns", summary.put_ns) + ",\"migrations\":[";
   for_migrations(summary, [&](bool to_gpu, const char* cause, const MigrationSum& sum) {
     out += fmt::format("{}{{\"to\":\"{}\",\"cause\":\"{}\",\"count\":{},\"bytes\":{}}}", out.back() == '[' ? "" : ",",
                        to_gpu ? "gpu" : "host", cause, sum.count, sum.bytes);

@@ -18,6 +18,7 @@ import subprocess
 import sys
 
 VERSION = 1
+MOST_EXPANSION, ALWAYS_ALLOWED = 500, 64 << 20  # of a compressed log that is not made to exhaust memory
 PAGE = 4096
 HOST = 0
 CLIENT_HUB = 2
@@ -96,13 +97,18 @@ def _bytes_of(path):
         raise LogError(f"{path}: {error.strerror}") from error
     if data[:4] != b"\x28\xb5\x2f\xfd":
         return data
+    most = ALWAYS_ALLOWED + MOST_EXPANSION * len(data)
     try:
-        run = subprocess.run(["zstd", "-dcq"], input=data, capture_output=True, check=False)
+        with subprocess.Popen(["zstd", "-dcq", "--", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+            plain = run.stdout.read(most + 1)
+            if len(plain) > most:
+                run.kill()
+                raise LogError(f"{path}: expands to more than {MOST_EXPANSION} times its size")
     except OSError as error:
         raise LogError(f"{path}: is compressed, and the command zstd is missing") from error
     if run.returncode != 0:
-        raise LogError(f"{path}: damaged: {run.stderr.decode(errors='replace').strip().splitlines()[-1:]}")
-    return run.stdout
+        raise LogError(f"{path}: is damaged: zstd cannot decompress it")
+    return plain
 
 
 def _line(path, text):

@@ -27,8 +27,8 @@ namespace uvmtrace::faults {
 
 namespace {
 
-constexpr std::int64_t kLookNs = 1'000'000;        // the queue holds 2^20 events; a GPU raises at most 50 per us
-constexpr std::int64_t kSectionNs = 500'000'000;   // a killed program loses no more than this
+constexpr std::int64_t kLookNs = 1'000'000;       // the queue holds 2^20 events; a GPU raises at most 50 per us
+constexpr std::int64_t kSectionNs = 500'000'000;  // a killed program loses no more than this
 constexpr std::size_t kSectionEvents = 1u << 18;
 
 std::int64_t steady_ns() {
@@ -158,6 +158,7 @@ extern "C" [[gnu::visibility("default")]] int InitializeInjection(void) {
   } catch (...) {
     problem = "out of memory";
   }
-  if (!problem.empty()) uvmtrace::EventLog::complain("raw faults: " + problem + "; nothing is recorded, the program goes on");
+  if (!problem.empty())
+    uvmtrace::EventLog::complain("raw faults: " + problem + "; nothing is recorded, the program goes on");
   return 1;
 }

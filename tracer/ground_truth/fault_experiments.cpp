@@ -13,7 +13,10 @@ constexpr std::uint64_t kPage = 4096, kMiB = 1 << 20, kBlock = 2 * kMiB;
 class List {
  public:
   void add(FaultExperiment experiment, const std::string& what) {
-    experiment.name = what + (experiment.pattern == FaultPattern::kAtomic ? "_" : experiment.write ? "_wr_" : "_rd_") +
+    experiment.name = what +
+                      (experiment.pattern == FaultPattern::kAtomic ? "_"
+                       : experiment.write                          ? "_wr_"
+                                                                   : "_rd_") +
                       std::string(kFirstPlaceNames[static_cast<std::size_t>(experiment.place)]);
     const std::uint64_t blocks = (touched_bytes(experiment) + kBlock - 1) / kBlock;
     experiment.bytes = std::max<std::uint64_t>(1, blocks) * kBlock;
@@ -122,8 +125,8 @@ std::uint64_t touched_bytes(const FaultExperiment& experiment) {
       return (threads - 1) * experiment.pitch + 4;
     case FaultPattern::kWalk:
     case FaultPattern::kBurst:
-      return (std::max<std::uint64_t>(warps, 1) - 1) * experiment.warp_pitch + (experiment.steps - 1) * experiment.pitch +
-             std::uint64_t{32} * experiment.access_bytes;
+      return (std::max<std::uint64_t>(warps, 1) - 1) * experiment.warp_pitch +
+             (experiment.steps - 1) * experiment.pitch + std::uint64_t{32} * experiment.access_bytes;
     case FaultPattern::kLoop:
       break;
   }

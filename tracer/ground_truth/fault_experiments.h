@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The experiments of `uvm_experiments --raw-faults`: small kernels of which it is known which warp touches which page,
-// so that the raw faults show what an access raises, how many may be outstanding and in which order they arrive. No CUDA
-// here.
+// so that the raw faults show what an access raises, how many may be outstanding and in which order they arrive. No
+// CUDA here.
 #pragma once
 
 #include <cstdint>

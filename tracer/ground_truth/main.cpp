@@ -118,8 +118,9 @@ Options parse(int count, char** arguments) {
       continue;
     }
     const bool known = word == "--output" || word == "-o" || word == "--observer" || word == "--costs" ||
-                       word == "--calls" || word == "--raw-faults" || word == "--only" || word == "--repeats" || word == "--times" ||
-                       word == "--seed" || word == "--device" || word == "--peer" || word == "--share";
+                       word == "--calls" || word == "--raw-faults" || word == "--only" || word == "--repeats" ||
+                       word == "--times" || word == "--seed" || word == "--device" || word == "--peer" ||
+                       word == "--share";
     if (!known) fail_usage("unknown argument '" + word + "'; --help shows what there is");
     if (++i == count) fail_usage(word + " needs a value");
     const char* value = arguments[i];
@@ -137,7 +138,8 @@ Options parse(int count, char** arguments) {
     if (word == "--share") options.share = static_cast<std::uint32_t>(number(word, value, 1, kLargestSharePercent));
   }
   int files = 0;
-  for (const std::string* file : {&options.output, &options.observer, &options.costs, &options.calls, &options.raw_faults}) {
+  for (const std::string* file :
+       {&options.output, &options.observer, &options.costs, &options.calls, &options.raw_faults}) {
     files += file->empty() ? 0 : 1;
   }
   if (!options.list && files == 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program on a machine with a driver, where there is none: it plays the CUDA driver, which loads the recorder's library
-// and calls it, and the UVM driver, whose ioctls and files the functions below replace. Its argument says what happens:
+// A program on a machine with a driver, where there is none: it plays the CUDA driver, which loads the recorder's
+// library and calls it, and the UVM driver, whose ioctls and files the functions below replace. Its argument says what
+// happens:
 //   faults N       N raw faults, each with a replay and a migration
 //   drop N         the same, and N dropped
 //   refuse         the driver refuses the queue at first

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/common/error.h"
+#include "sim/trace/zstd_stream.h"
 #include "tests/report/scratch_folder.h"
 #include "tests/tracer/faults/entries.h"
 #include "tracer/faults/fault_log_reader.h"
@@ -127,14 +128,21 @@ TEST_F(FaultLog, RefusesWhatIsNoLog) {
   expect_error("[1]\n", "");
   expect_error("{}\n", "does not begin with the header");
   expect_error(section(some_events()), "does not begin with the header");
-  expect_error(R"({"t":"header","version":1,"pass":"timing"})" "\n", "another pass");
-  expect_error(R"({"t":"header","version":2,"pass":"faults"})" "\n", "version 2; this program reads version 1");
+  expect_error(R"({"t":"header","version":1,"pass":"timing"})"
+               "\n",
+               "another pass");
+  expect_error(R"({"t":"header","version":2,"pass":"faults"})"
+               "\n",
+               "version 2; this program reads version 1");
   expect_error(kHeader + "{\"t\":\"launch\"}\n", "'launch' where it does not belong");
   expect_error(kHeader + end_line(0, "") + end_line(0, ""), "'end' where it does not belong");
-  expect_error(kHeader + R"({"t":"events","name":"x","replays":0,"migrations":0,"blocks":0,"dropped":0})" "\n", "faults");
+  expect_error(kHeader + R"({"t":"events","name":"x","replays":0,"migrations":0,"blocks":0,"dropped":0})"
+                         "\n",
+               "faults");
   for (const char* rows : {"-1", "1.5", "\"7\"", "99999999999999999999", "4294967297"}) {
     expect_error(kHeader + R"({"t":"events","name":"x","faults":)" + rows +
-                     R"(,"replays":0,"migrations":0,"blocks":0,"dropped":0})" "\n",
+                     R"(,"replays":0,"migrations":0,"blocks":0,"dropped":0})"
+                     "\n",
                  "faults");
   }
   expect_error(kHeader + std::string(5 << 20, 'x'), "longer than");
@@ -150,10 +158,21 @@ TEST_F(FaultLog, RefusesWhatIsNoLog) {
 
 TEST_F(FaultLog, AWrongCountCostsNoMemory) {
   const std::vector<ProcessFaults> processes =
-      read(kHeader + R"({"t":"events","name":"x","faults":4294967296,"replays":0,"migrations":0,"blocks":0,"dropped":0})" "\n" +
+      read(kHeader +
+           R"({"t":"events","name":"x","faults":4294967296,"replays":0,"migrations":0,"blocks":0,"dropped":0})"
+           "\n" +
            std::string(1000, 'x'));
   EXPECT_TRUE(processes.at(0).sections.empty());
   EXPECT_FALSE(processes[0].complete);
+}
+
+TEST_F(FaultLog, ASmallFileDoesNotBecomeALargeOne) {
+  const std::string head =
+      kHeader + R"({"t":"events","name":"x","faults":20000000,"replays":0,"migrations":0,"blocks":0,"dropped":0})"
+                "\n";
+  std::string packed;
+  uvmsim::trace::ZstdEncoder(1).compress(head + std::string(std::size_t{200} << 20, '\0'), packed);
+  expect_error(packed, "expands to more than 500 times its size");
 }
 
 TEST(FaultSummaries, QuartilesAreRoundedDown) {
@@ -163,8 +182,8 @@ TEST(FaultSummaries, QuartilesAreRoundedDown) {
   EXPECT_EQ(quartiles_of({5, 4, 3, 2, 1}), (Quartiles{5, 2, 3, 4}));
 }
 
-// Three batches: 256 faults, one each 20 ns, of 4 SMs on 128 pages; after the replay at 100,000 a batch of 101 that ends
-// 1,770 ns later, and one whose first fault follows after 20 ns.
+// Three batches: 256 faults, one each 20 ns, of 4 SMs on 128 pages; after the replay at 100,000 a batch of 101 that
+// ends 1,770 ns later, and one whose first fault follows after 20 ns.
 TEST(FaultSummaries, ClosedFormOfALogMadeByHand) {
   DriverEvents events;
   for (std::uint32_t i = 0; i < 256; ++i) {
@@ -202,7 +221,8 @@ TEST(FaultSummaries, ClosedFormOfALogMadeByHand) {
   EXPECT_THAT(text, HasSubstr("20.0 ns per raw fault (20.0 to 20.0) in 2 bursts\n"));
   EXPECT_THAT(text, HasSubstr("35.8 % of the raw faults"));
   EXPECT_THAT(text, HasSubstr("dropped      3 events"));
-  EXPECT_THAT(summary_json(summary, 3), HasSubstr("\"put_ns\":{\"count\":1,\"low\":1780,\"median\":1780,\"high\":1780}"));
+  EXPECT_THAT(summary_json(summary, 3),
+              HasSubstr("\"put_ns\":{\"count\":1,\"low\":1780,\"median\":1780,\"high\":1780}"));
 }
 
 TEST(FaultSummaries, NothingIsNothing) {

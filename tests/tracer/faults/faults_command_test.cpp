@@ -10,8 +10,9 @@ using ::testing::HasSubstr;
 class FaultsCommand : public CommandTest {
  protected:
   CommandResult run(const std::string& mode) {
-    return shell("UVMTRACE_LIBRARY_DIR='" UVMTRACE_FAULTS_FOLDER "' uvmtrace faults -o out.zst -- '" UVMTRACE_FAKE_DRIVER
-                 "' " + mode);
+    return shell("UVMTRACE_LIBRARY_DIR='" UVMTRACE_FAULTS_FOLDER
+                 "' uvmtrace faults -o out.zst -- '" UVMTRACE_FAKE_DRIVER "' " +
+                 mode);
   }
   bool exists(const std::string& name) { return std::filesystem::exists(folder.path(name)); }
 };
@@ -100,7 +101,8 @@ TEST_F(FaultsCommand, NamesTheFolderOfAMissingLibrary) {
   // The folder of the test has none, but the command finds the one of its build tree: hidden by a copy elsewhere.
   std::filesystem::create_directories(folder.path("alone"));
   std::filesystem::copy_file(UVMTRACE_COMMAND, folder.path("alone/uvmtrace"));
-  expect_one_line_error(shell("alone/uvmtrace faults -o x -- ls"), {"libuvmtrace_faults.so is not there", folder.path()});
+  expect_one_line_error(shell("alone/uvmtrace faults -o x -- ls"),
+                        {"libuvmtrace_faults.so is not there", folder.path()});
 }
 
 }  // namespace

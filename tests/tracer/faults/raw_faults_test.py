@@ -119,6 +119,14 @@ class Reader(unittest.TestCase):
         with self.assertRaises(raw_faults.LogError):
             raw_faults.read(os.path.join(self.folder.name, "nothing"))
 
+    @unittest.skipIf(shutil.which("zstd") is None, "no zstd")
+    def test_a_small_file_does_not_become_a_large_one(self):
+        head = {"t": "events", "name": "x", "faults": 20000000, "replays": 0, "migrations": 0, "blocks": 0, "dropped": 0}
+        packed = subprocess.run(["zstd", "-qc1"], input=line(HEADER) + line(head) + bytes(200 << 20), capture_output=True,
+                                check=True).stdout
+        with self.assertRaisesRegex(raw_faults.LogError, "500 times"):
+            self.read(packed)
+
     def test_a_wrong_count_is_a_log_that_stops(self):
         head = {"t": "events", "name": "x", "faults": 1 << 40, "replays": 0, "migrations": 0, "blocks": 0, "dropped": 0}
         process, = self.read(line(HEADER) + line(head) + bytes(100))

@@ -71,8 +71,7 @@ TEST_F(ExperimentsCommand, RefusesWrongCommandLinesInOneLine) {
 
 TEST_F(ExperimentsCommand, FailsCleanlyWithoutADriver) {
   if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "there is a GPU";
-  for (const char* arguments :
-       {"--output x.jsonl", "--costs x.jsonl", "--raw-faults x.jsonl",
+  for (const char* arguments : {"--output x.jsonl", "--costs x.jsonl", "--raw-faults x.jsonl",
                                 "--oversubscribe --i-know-this-can-hang-the-gpu --output x.jsonl"}) {
     EXPECT_EQ(run(arguments), 1);
     EXPECT_THAT(err, ::testing::StartsWith("uvm_experiments: error: "));
