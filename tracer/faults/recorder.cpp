@@ -158,7 +158,8 @@ extern "C" [[gnu::visibility("default")]] int InitializeInjection(void) {
   } catch (...) {
     problem = "out of memory";
   }
-  if (!problem.empty())
+  if (!problem.empty()) {
     uvmtrace::EventLog::complain("raw faults: " + problem + "; nothing is recorded, the program goes on");
+  }
   return 1;
 }
