@@ -184,10 +184,13 @@ void append(std::vector<Row>& to, std::vector<Row>&& from) {
 }  // namespace
 
 void ProcessFaults::join() {
-  if (sections.size() < 2) return;
-  FaultSection all = std::move(sections.front());
-  for (std::size_t i = 1; i < sections.size(); ++i) {
-    FaultSection& section = sections[i];
+  std::vector<FaultSection> joined;
+  for (FaultSection& section : sections) {
+    if (joined.empty() || joined.back().name != section.name) {
+      joined.push_back(std::move(section));
+      continue;
+    }
+    FaultSection& all = joined.back();
     append(all.events.faults, std::move(section.events.faults));
     append(all.events.replays, std::move(section.events.replays));
     append(all.events.migrations, std::move(section.events.migrations));
@@ -195,8 +198,7 @@ void ProcessFaults::join() {
     all.events.unknown += section.events.unknown;
     all.dropped += section.dropped;
   }
-  sections.clear();
-  sections.push_back(std::move(all));
+  sections = std::move(joined);
 }
 
 std::vector<ProcessFaults> read_fault_log(const std::string& path) {

@@ -31,7 +31,7 @@ struct ProcessFaults {
   std::string problem;        // why nothing was recorded; mostly empty
   bool complete = false;  // has its end; else the program was killed, and what its thread had not written is missing
 
-  // Joins the sections to one, under the name of the first one.
+  // Joins sections of one name that follow each other.
   void join();
 };
 

@@ -12,8 +12,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -30,6 +33,7 @@ namespace {
 constexpr std::int64_t kLookNs = 1'000'000;       // the queue holds 2^20 events; a GPU raises at most 50 per us
 constexpr std::int64_t kSectionNs = 500'000'000;  // a killed program loses no more than this
 constexpr std::size_t kSectionEvents = 1u << 18;
+constexpr auto kMostWait = std::chrono::seconds(10);
 
 std::int64_t steady_ns() {
   timespec now{};
@@ -52,10 +56,21 @@ class Recorder {
     file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file_ < 0) return "cannot write " + path_ + ": " + std::strerror(errno);
     process_ = ::getpid();
+    section_ = "process " + std::to_string(process_);
     write(header_line("faults", {gpu_names()}).finish());
     thread_ = std::thread(&Recorder::run, this);
     if (std::atexit([] { instance().finish(); }) != 0) return "cannot register an exit handler";
     return {};
+  }
+
+  // What comes from now on belongs to a section of that name. Waits until the events before are written.
+  void begin_section(const char* name) {
+    if (::getpid() != process_) return;
+    std::unique_lock lock(mutex_);
+    next_section_ = name;
+    section_wanted_ = true;
+    // Without a queue, as in a process that has not used CUDA, the thread never comes to it.
+    section_begun_.wait_for(lock, kMostWait, [&] { return !section_wanted_ || ended_; });
   }
 
  private:
@@ -84,6 +99,9 @@ class Recorder {
     if (!problem.empty()) EventLog::complain("raw faults: " + problem);
     write(end_line(dropped_, problem));
     ::close(file_);
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    section_begun_.notify_all();
   }
 
   void record() {
@@ -92,6 +110,10 @@ class Recorder {
       pause();
       queue_.drain(events_);
       const std::int64_t now = steady_ns();
+      if (next_section()) {
+        written = now;
+        continue;
+      }
       if (events_.size() < kSectionEvents && now - written < kSectionNs) continue;
       queue_.flush();
       queue_.drain(events_);
@@ -102,12 +124,24 @@ class Recorder {
     write_section();
   }
 
+  // Returns whether the program has asked for a section, which then begins.
+  bool next_section() {
+    const std::lock_guard lock(mutex_);
+    if (!section_wanted_) return false;
+    queue_.finish(events_);
+    write_section();
+    section_ = next_section_;
+    section_wanted_ = false;
+    section_begun_.notify_all();
+    return true;
+  }
+
   void write_section() {
     const std::uint64_t dropped = queue_.take_dropped();
     if (events_.size() == 0 && events_.unknown == 0 && dropped == 0) return;
     dropped_ += dropped;
     JsonLine line("events");
-    line.text("name", "process " + std::to_string(process_));
+    line.text("name", section_);
     std::string bytes;
     add_section(std::move(line), events_, {}, dropped, bytes);
     write(bytes);
@@ -138,9 +172,14 @@ class Recorder {
   pid_t process_ = 0;
   std::thread thread_;
   std::atomic<bool> stop_{false};
+  std::mutex mutex_;  // guards the next four
+  std::condition_variable section_begun_;
+  std::string next_section_;
+  bool section_wanted_ = false, ended_ = false;
   // The thread's own.
   DriverQueue queue_;
   DriverEvents events_;
+  std::string section_;
   std::uint64_t dropped_ = 0;
   bool failed_ = false;
 };
@@ -148,6 +187,16 @@ class Recorder {
 }  // namespace
 
 }  // namespace uvmtrace::faults
+
+// For programs that know of the recorder: the log's next section begins, with that name. Waits some milliseconds until
+// the events before are written, so the GPU must be idle and nothing must be measured meanwhile.
+extern "C" [[gnu::visibility("default")]] void uvmtrace_faults_section(const char* name) {
+  try {
+    if (name != nullptr) uvmtrace::faults::Recorder::instance().begin_section(name);
+  } catch (...) {
+    uvmtrace::EventLog::complain("raw faults: out of memory; a section has no name");
+  }
+}
 
 extern "C" [[gnu::visibility("default")]] int InitializeInjection(void) {
   static std::atomic_flag started = ATOMIC_FLAG_INIT;

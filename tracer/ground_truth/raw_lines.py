@@ -3,12 +3,14 @@
 """Turns a log of `uvm_experiments --raw-faults` into lines for `uvmsim validate`: the contents of the fault batches.
 
     raw_lines.py LOG > lines.jsonl
+    raw_lines.py --calls CALLS.jsonl LOG > lines.jsonl
     uvmsim validate lines.jsonl --system h200-sxm-pcie5
 
 A line has the batches and copies as CUPTI would tell them, and `raw`: raw faults in all, and the medians per batch of raw
 faults, distinct pages and distinct SMs. Times are of the observed run. Of the patterns, grid-stride loops and lanes on pages
 of their own have a mode there (stream_rd, stream_wr, parallelN); the others, and sections that dropped events, are left out
-and counted on standard error. Exit status 2: not such a log.
+and counted on standard error. --calls: LOG is of `uvmtrace faults` over library_calls.py, which wrote CALLS.jsonl; its lines
+come back with `raw`, those without a section in LOG as they are. Exit status 2: not such a log.
 """
 import json
 import os
@@ -40,6 +42,13 @@ def mode_of(head):
     return None
 
 
+def contents_of(batches):
+    return {"raw_faults": sum(len(batch) for batch in batches),
+            "raw_faults_per_batch": median([len(batch) for batch in batches]),
+            "pages_per_batch": median([len(batch.pages) for batch in batches]),
+            "sms_per_batch": median([len(batch.sms) for batch in batches])}
+
+
 def line_of(path, section):
     head = section.head
     for key in ("pattern", "place", "write", "grid", "threads", "access_bytes", "pitch", "address", "bytes"):
@@ -65,14 +74,41 @@ def line_of(path, section):
                            copy["cause"]])
     return {"name": section.name, "bytes": size, "va_offset_in_2m": base % BLOCK, "advise": "none",
             "host_populated": [[0, size]] if head["place"] == "host" else [], "gpu_resident": [], **mode,
-            "raw": {"raw_faults": sum(len(batch) for batch in batches),
-                    "raw_faults_per_batch": median([len(batch) for batch in batches]),
-                    "pages_per_batch": median([len(batch.pages) for batch in batches]),
-                    "sms_per_batch": median([len(batch.sms) for batch in batches])},
+            "raw": contents_of(batches),
             "events": sorted(events, key=lambda event: event[1])}
 
 
+def with_contents(calls, path):
+    """Prints the lines of library_calls.py, each with `raw` if its section is in the log."""
+    found = {}
+    for process in raw_faults.read(path):
+        for section in process.sections:
+            batches = raw_faults.batches_of(section)
+            if batches and not section.dropped:
+                found[section.name] = contents_of(batches)
+    written = given = 0
+    try:
+        with open(calls, encoding="utf-8") as file:
+            for text in file:
+                line = json.loads(text)
+                raw = found.get(f"{line['name']}|{line['inputs_on']}|{line['outputs_on']}")
+                written += 1
+                if raw is not None:
+                    given += 1
+                    events = line.pop("events", None)  # stay last
+                    line["raw"] = raw
+                    if events is not None:
+                        line["events"] = events
+                print(json.dumps(line, separators=(",", ":")))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise raw_faults.LogError(f"{calls}: is not a file of library_calls.py: {error}") from error
+    print(f"raw_lines: {given} of {written} calls have raw faults", file=sys.stderr)
+    return 0
+
+
 def main():
+    if len(sys.argv) == 4 and sys.argv[1] == "--calls":
+        return with_contents(sys.argv[2], sys.argv[3])
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         print(__doc__.strip())
         return 0 if sys.argv[1:] in (["--help"], ["-h"]) else 2

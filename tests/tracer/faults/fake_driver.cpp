@@ -8,6 +8,7 @@
 //   no-permission  /dev/nvidia-uvm-tools cannot be opened
 //   killed         faults 100, and then the process is killed
 //   exit N         the same as faults 1, with that exit code
+//   sections       1 raw fault, then 2 and 3 in sections of their own
 //   fork           a child that exits by itself, too
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -156,6 +157,14 @@ int main(int count, char** arguments) {
   if (driver.enabled != 0) {
     const bool by_number = driver.mode == "faults" || driver.mode == "drop";
     play(by_number ? number : driver.mode == "killed" ? 100 : 1);
+    if (driver.mode == "sections") {
+      const auto section = reinterpret_cast<void (*)(const char*)>(dlsym(library, "uvmtrace_faults_section"));
+      section("two");
+      play(2);
+      section("three");
+      play(3);
+      section("between");
+    }
     if (driver.mode == "drop") driver.control->dropped[3] = 17;
     if (driver.mode == "fork" && fork() == 0) std::exit(0);
     if (driver.mode == "fork") wait(nullptr);

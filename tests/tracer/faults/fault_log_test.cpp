@@ -40,9 +40,10 @@ DriverEvents some_events() {
   return events;
 }
 
-std::string section(const DriverEvents& events, const std::vector<BlockTimes>& blocks = {}, std::uint64_t dropped = 0) {
+std::string section(const DriverEvents& events, const std::vector<BlockTimes>& blocks = {}, std::uint64_t dropped = 0,
+                    const char* name = "process 42") {
   JsonLine line("events");
-  line.text("name", "process 42").text("pattern", "walk");
+  line.text("name", name).text("pattern", "walk");
   std::string out;
   add_section(std::move(line), events, blocks, dropped, out);
   return out;
@@ -95,11 +96,13 @@ TEST_F(FaultLog, ComesBackAsItWasWritten) {
   check(read_fault_log(folder.path("packed")));
 }
 
-TEST_F(FaultLog, SectionsOfAProcessAreJoined) {
+TEST_F(FaultLog, SectionsOfOneNameAreJoined) {
   std::vector<ProcessFaults> processes =
-      read(kHeader + section(some_events(), {}, 1) + section(some_events(), {}, 2) + end_line(3, ""));
+      read(kHeader + section(some_events(), {}, 1) + section(some_events(), {}, 2) +
+           section(some_events(), {}, 0, "relu") + section(some_events()) + end_line(3, ""));
   processes.at(0).join();
-  ASSERT_EQ(processes[0].sections.size(), 1u);
+  ASSERT_EQ(processes[0].sections.size(), 3u);
+  EXPECT_EQ(processes[0].sections[1].name, "relu");
   EXPECT_EQ(processes[0].sections[0].events.faults.size(), 4u);
   EXPECT_EQ(processes[0].sections[0].dropped, 3u);
   EXPECT_EQ(processes[0].dropped, 3u);

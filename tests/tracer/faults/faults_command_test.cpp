@@ -58,6 +58,16 @@ TEST_F(FaultsCommand, AKilledProgramKeepsItsEvents) {
   EXPECT_THAT(result.err, HasSubstr("end          missing"));
 }
 
+TEST_F(FaultsCommand, AProgramMayBeginSections) {
+  ASSERT_EQ(run("sections").exit_code, 0);
+  const std::string json = shell("uvmtrace faults --json --show out.zst").out;
+  EXPECT_EQ(std::count(json.begin(), json.end(), '\n'), 3) << json;
+  for (const char* words : {"\"complete\":true,\"raw_faults\":1,", "{\"name\":\"two\",", "\"raw_faults\":2,",
+                            "{\"name\":\"three\",", "\"raw_faults\":3,"}) {
+    EXPECT_THAT(json, HasSubstr(words));
+  }
+}
+
 TEST_F(FaultsCommand, ExitCodesAndForks) {
   EXPECT_EQ(run("exit 7").exit_code, 7);
   const CommandResult forked = run("fork");

@@ -11,10 +11,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 from unittest import mock
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path[:0] = [os.path.join(TOP, "tracer", "faults"), os.path.join(TOP, "tracer", "ground_truth")]
+import draw_window  # noqa: E402
 import fault_constants  # noqa: E402
 import raw_faults  # noqa: E402
 import raw_lines  # noqa: E402
@@ -173,6 +175,31 @@ class Reader(unittest.TestCase):
                                            ["htod", 1500, 2500, 0, 65536, 2], ["gpu_fault", 4500, 8500, 65536, 1, 0]])
         self.assertEqual(second["mode"], "parallel2")
         self.assertEqual(second["touches"], [[0, "r"], [1, "r"]])
+
+    def test_calls_get_what_their_batches_held(self):
+        call = {"name": "relu", "inputs_on": "gpu", "outputs_on": "host", "tensors": [], "events": [1]}
+        calls = os.path.join(self.folder.name, "calls.jsonl")
+        with open(calls, "w", encoding="utf-8") as file:
+            file.write(json.dumps(call) + "\n" + json.dumps({**call, "outputs_on": "nowhere"}) + "\n")
+        log = line(HEADER) + section("relu|gpu|host", [fault(1, 1, BASE), fault(2, 1, BASE)]) + section("between") + line(END)
+        out = io.StringIO()
+        with mock.patch.object(sys, "argv", ["program", "--calls", calls, self.write(log)]), contextlib.redirect_stdout(out), \
+                contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(raw_lines.main(), 0)
+        first, second = map(json.loads, out.getvalue().splitlines())
+        self.assertEqual(first["raw"], {"raw_faults": 2, "raw_faults_per_batch": 2, "pages_per_batch": 1, "sms_per_batch": 1})
+        self.assertEqual(list(first)[-1], "events")
+        self.assertNotIn("raw", second)
+
+    def test_a_window_is_drawn(self):
+        faults = [fault(1000 * number + 20 * i, number, BASE + 4096 * i, i) for number in (1, 2, 3) for i in range(5)]
+        data = line(HEADER) + section("x", faults, [replay(1500, 1), replay(2500, 2)]) + line(END)
+        drawn = self.printed(draw_window, data, "x", "1")
+        self.assertEqual(xml.etree.ElementTree.fromstring(drawn).tag, "{http://www.w3.org/2000/svg}svg")
+        self.assertIn("5 raw faults of 5 SMs on 5 pages", drawn)
+        for name, number in (("y", "1"), ("x", "0"), ("x", "2")):
+            with self.assertRaises(raw_faults.LogError):
+                self.printed(draw_window, data, name, number)
 
     def test_another_log_is_one_line(self):
         path = self.write(line(HEADER) + section(faults=[fault(1, 1, BASE)]) + line(END))
