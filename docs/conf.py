@@ -38,7 +38,7 @@ suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 CONTENTS = {
     "Start": [
         "questions", "language_models", "first_study", "first_policy", "bpf", "policy_in_ci", "your_machine",
-        "describe_kernel", "listening", "several_gpus", "coherent", "report", "install",
+        "describe_kernel", "listening", "raw_faults", "several_gpus", "coherent", "report", "install",
     ],
     "How it works": ["how_it_works", "how_right", "accuracy", "how_fast", "literature", "gallery"],
     "Reference": [f"reference/{page}" for page in ("commands", "files", "columns", "policies", "systems")],

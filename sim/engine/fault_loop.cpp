@@ -18,6 +18,14 @@ std::uint64_t log2_1024(std::uint64_t x) {
   return 1024 * std::uint64_t{exponent} + (exponent >= 10 ? fraction >> (exponent - 10) : fraction << (10 - exponent));
 }
 
+std::uint32_t distinct_sms(std::span<const gmmu::FaultEntry> entries) {
+  std::vector<std::uint32_t> sms;
+  sms.reserve(entries.size());
+  for (const gmmu::FaultEntry& entry : entries) sms.push_back(entry.fault.sm);
+  std::sort(sms.begin(), sms.end());
+  return static_cast<std::uint32_t>(std::unique(sms.begin(), sms.end()) - sms.begin());
+}
+
 }  // namespace
 
 FaultLoop::FaultLoop(unsigned gpu, const config::SystemConfig& system, const AddressSpace& space, EventQueue& events)
@@ -125,13 +133,14 @@ driver::BatchSummary FaultLoop::service_part(std::size_t process, std::span<cons
   if (context.accounts != nullptr) {
     context.accounts->on(ActorEvent{Actor::kFaultService, static_cast<std::int32_t>(gpu_), 0});
   }
+  const std::uint32_t sms = context.events == nullptr ? 0 : distinct_sms(entries);
   const driver::BatchSummary summary = processes_[process].service->service(gpu_, entries, now);
   Counters& counters = context.counters;
   ++counters.fault_batches;
   ++(summary.lowest_is_write ? counters.write_fault_batches : counters.read_fault_batches);
   counters.raw_faults += raw;
   counters.unmerged_faults += entries.size();
-  parts_.push_back({process, raw, summary});
+  parts_.push_back({process, raw, sms, summary});
   return summary;
 }
 
@@ -210,7 +219,8 @@ void FaultLoop::on_fetch() {
     if (context.events != nullptr) {
       context.events->on(FaultBatchEvent{static_cast<std::int32_t>(gpu_), first_arrival, end, part_begin,
                                          part.summary.lowest_address, part.raw, part.summary.faulting_pages,
-                                         part.summary.blocks, part.summary.lowest_is_write});
+                                         part.summary.blocks, part.summary.lowest_is_write,
+                                         part.raw - part.summary.duplicates, part.sms});
     }
     part_begin = end;
   }

@@ -58,7 +58,7 @@ class FaultLoop {
   // What of the batch was serviced for one process.
   struct Part {
     std::size_t process = 0;
-    std::uint32_t raw = 0;
+    std::uint32_t raw = 0, sms = 0;  // SMs only where events are listened to
     driver::BatchSummary summary;
   };
 

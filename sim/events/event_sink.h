@@ -31,7 +31,8 @@ struct FaultBatchEvent {
   Nanoseconds service_start;     // the driver fetched the batch
   std::uint64_t lowest_address;  // lowest of the faulting pages serviced or found stale
   std::uint32_t raw_faults, faulting_pages, blocks;
-  bool write;  // access of the lowest page
+  bool write;                        // access of the lowest page
+  std::uint32_t pages = 0, sms = 0;  // distinct ones of the faults, stale pages included
 };
 struct TransferEvent {
   std::int32_t device;

@@ -58,6 +58,13 @@ void fill_observed_times(Comparison& result, const Observation& measured, const 
                      as_count(quiet_kernel_ns(simulated) - simulated_startup)};
 }
 
+void fill_raw_contents(Comparison& result, const RawContents& measured, const RawContents& simulated) {
+  result.raw_faults = {measured.raw_faults, simulated.raw_faults};
+  result.raw_faults_per_batch = {measured.raw_faults_per_batch, simulated.raw_faults_per_batch};
+  result.pages_per_batch = {measured.pages_per_batch, simulated.pages_per_batch};
+  result.sms_per_batch = {measured.sms_per_batch, simulated.sms_per_batch};
+}
+
 // The launches and the allocation of the outputs.
 std::int64_t call_ns(const Experiment& experiment, const config::RuntimeCosts& costs) {
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
@@ -150,7 +157,7 @@ Comparison named_after(const Experiment& experiment) {
 }  // namespace
 
 using C = Comparison;
-const std::array<Quantity, 22> kQuantities{{
+const std::array<Quantity, 26> kQuantities{{
     {"fault_batches", &C::batches, [](const Seen& s) { return std::uint64_t{s.batches.size()}; },
      figure::kFaultBatches},
     {"transactions", &C::transactions, [](const Seen& s) { return s.transactions(); }, figure::kCopies},
@@ -171,6 +178,10 @@ const std::array<Quantity, 22> kQuantities{{
     {"cpu_faults", &C::cpu_faults, [](const Seen& s) { return s.cpu_faults; }, figure::kCpuFaults},
     {"remote_bytes", &C::remote_bytes, [](const Seen& s) { return s.remote_bytes; }},
     {"thrashing_pages", &C::thrashing, [](const Seen& s) { return s.thrashing; }},
+    {"raw_faults", &C::raw_faults, nullptr},
+    {"raw_faults_per_batch", &C::raw_faults_per_batch, nullptr},
+    {"pages_per_batch", &C::pages_per_batch, nullptr},
+    {"sms_per_batch", &C::sms_per_batch, nullptr},
     {"kernel_ns", &C::kernel_ns, nullptr},
     {"judged_ns", &C::time_ns, nullptr},
     {"quiet_ns", &C::quiet_ns, nullptr},
@@ -219,6 +230,7 @@ Comparison compare(const Experiment& experiment, const Observation& measured, co
     if (quantity.of) result.*quantity.pair = {quantity.of(measured), quantity.of(simulated)};
   }
   if (experiment.mode == Mode::kRemote && !experiment.remote_bytes) result.remote_bytes = {};
+  if (measured.raw && simulated.raw) fill_raw_contents(result, *measured.raw, *simulated.raw);
   result.same_pages = same_pages(measured, simulated);
   result.same_transactions = same_transactions(measured, simulated);
   result.same_remote_maps = measured.remote_maps == simulated.remote_maps;

@@ -14,6 +14,7 @@
 #include "sim/common/error.h"
 #include "sim/trace/record.h"
 #include "sim/validate/campaign.h"
+#include "sim/validate/raw_contents.h"
 
 namespace uvmsim::validate {
 
@@ -115,6 +116,8 @@ struct Experiment {
   std::vector<MeasuredKernel> kernels;
 
   std::optional<UnobservedTimes> unobserved;  // none: its times are those of a run under CUPTI
+
+  std::optional<RawContents> raw;  // none: no raw faults were recorded
 
   // Known accesses
   std::vector<std::string> advice;        // "preferred_host", "accessed_by_gpu", ... in the order given

@@ -275,6 +275,19 @@ void parse_unobserved(JsonFields& line, Experiment& experiment, std::set<std::st
   experiment.unobserved = std::move(times);
 }
 
+void parse_raw(JsonFields& line, Experiment& experiment, std::set<std::string>& unknown) {
+  const Json* value = line.find("raw");
+  if (value == nullptr) return;
+  JsonFields fields(*value, "raw");
+  RawContents raw;
+  raw.raw_faults = fields.required_integer("raw_faults", kMaxBytes);
+  raw.raw_faults_per_batch = fields.required_integer("raw_faults_per_batch", kMaxBytes);
+  raw.pages_per_batch = fields.required_integer("pages_per_batch", kMaxBytes);
+  raw.sms_per_batch = fields.required_integer("sms_per_batch", kMaxBytes);
+  note_unknown_keys(fields, unknown);
+  experiment.raw = raw;
+}
+
 // Remote-mapped memory has no fault that a listener to the driver could delay.
 void add_unobserved_kernels(Experiment& experiment) {
   std::int64_t sum = 0;
@@ -418,6 +431,7 @@ Experiment parse_experiment(const Json& line, std::set<std::string>& unknown) {
   Experiment experiment;
   experiment.name = name_of(fields, "name");
   parse_unobserved(fields, experiment, unknown);
+  parse_raw(fields, experiment, unknown);
   if (fields.find("program") != nullptr) {
     parse_campaign(fields, experiment, unknown);
   } else if (fields.find("tensors") != nullptr) {

@@ -8,6 +8,7 @@
 #include "sim/engine/simulation.h"
 #include "sim/layout/layout.h"
 #include "sim/memory/address_space.h"
+#include "sim/validate/pair.h"
 
 namespace uvmsim::validate {
 
@@ -82,6 +83,7 @@ class Recorder : public EventSink {
   void on(const FaultBatchEvent& event) override {
     const auto [allocation, offset] = addresses_.locate(event.lowest_address);
     batches_.push_back({event.start.value, event.end.value, offset, allocation});
+    contents_.push_back({event.start, event.raw_faults, event.pages, event.sms});
   }
   void on(const TransferEvent& event) override {
     const auto [allocation, offset] = addresses_.locate(event.address);
@@ -103,6 +105,7 @@ class Recorder : public EventSink {
     const auto by_start = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
     std::copy_if(batches_.begin(), batches_.end(), std::back_inserter(seen.batches), measured);
     std::copy_if(transfers_.begin(), transfers_.end(), std::back_inserter(seen.transfers), measured);
+    seen.raw = contents_from(begin);
     std::stable_sort(seen.batches.begin(), seen.batches.end(), by_start);
     std::stable_sort(seen.transfers.begin(), seen.transfers.end(), by_start);
     for (const auto& [at, offset] : remote_maps_) {
@@ -115,9 +118,31 @@ class Recorder : public EventSink {
   }
 
  private:
+  struct Contents {
+    Nanoseconds start;
+    std::uint64_t raw_faults, pages, sms;
+  };
+
+  RawContents contents_from(Nanoseconds begin) const {
+    RawContents out;
+    std::vector<std::uint64_t> raw_faults, pages, sms;
+    for (const Contents& batch : contents_) {
+      if (batch.start < begin) continue;
+      out.raw_faults += batch.raw_faults;
+      raw_faults.push_back(batch.raw_faults);
+      pages.push_back(batch.pages);
+      sms.push_back(batch.sms);
+    }
+    out.raw_faults_per_batch = median(std::move(raw_faults));
+    out.pages_per_batch = median(std::move(pages));
+    out.sms_per_batch = median(std::move(sms));
+    return out;
+  }
+
   const AddressMap& addresses_;
   std::vector<std::pair<Nanoseconds, Nanoseconds>> kernels_;
   std::vector<ObservedBatch> batches_;
+  std::vector<Contents> contents_;
   std::vector<ObservedTransfer> transfers_;
   std::vector<Nanoseconds> cpu_faults_;
   std::vector<std::pair<Nanoseconds, std::int64_t>> remote_maps_;
@@ -145,6 +170,7 @@ std::int64_t Observation::first_batch_ns() const {
 Observation observe_measured(const Experiment& experiment) {
   Observation seen;
   seen.remote_bytes = experiment.remote_bytes.value_or(0);
+  seen.raw = experiment.raw;
   for (const MeasuredEvent& event : experiment.events) {
     switch (event.kind) {
       case EventKind::kFaultBatch:

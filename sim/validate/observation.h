@@ -38,6 +38,7 @@ struct Observation {
   std::int64_t kernel_ns = 0;      // sum over the kernels
   std::int64_t elapsed_ns = 0;     // of the whole measured part, host included; 0: not known
   std::uint64_t remote_bytes = 0;  // over the link, of memory used in place
+  std::optional<RawContents> raw;  // none: not measured
 
   std::uint64_t bytes(TransferDirection direction, std::optional<TransferCause> cause = {}) const;  // of any cause
   std::uint64_t transactions(TransferDirection direction) const;

@@ -86,6 +86,32 @@ std::string experiments_text(const Validation& validation) {
   return count == 0 ? "" : table.text(true);
 }
 
+// The contents of batches where raw faults were recorded, with the medians of their errors; empty without any.
+std::string raw_text(const Validation& validation) {
+  constexpr std::array kPairs = {&Comparison::raw_faults, &Comparison::raw_faults_per_batch,
+                                 &Comparison::pages_per_batch, &Comparison::sms_per_batch};
+  TextTable table({"experiment", "raw faults", "raw per batch", "pages per batch", "SMs per batch"});
+  std::array<std::vector<double>, kPairs.size()> errors;
+  std::size_t count = 0;
+  for (const Comparison& c : validation.comparisons) {
+    if (c.raw_faults.measured == 0) continue;
+    ++count;
+    std::vector<std::string> row{c.name};
+    for (std::size_t i = 0; i < kPairs.size(); ++i) {
+      row.push_back(pair_text(c.*kPairs[i], 1));
+      errors[i].push_back((c.*kPairs[i]).error());
+    }
+    table.add_row(row);
+  }
+  if (count == 0) return "";
+  std::string text = table.text(true) + fmt::format("median error of {} experiments:", count);
+  constexpr std::array kNames = {"raw faults", "raw faults per batch", "pages per batch", "SMs per batch"};
+  for (std::size_t i = 0; i < kPairs.size(); ++i) {
+    text += fmt::format("{} {} {:.1f} %", i == 0 ? "" : ",", kNames[i], median(errors[i]));
+  }
+  return text + " (shown, not judged)\n";
+}
+
 std::string line_of(const std::string& text, std::size_t hang) { return wrapped_line(text, hang) + "\n"; }
 
 Row class_row(const ClassSummary& s) {
@@ -132,6 +158,7 @@ std::string validation_text(const Validation& validation) {
   std::string text =
       line_of(fmt::format("{} on {}: measured / simulated", fmt::join(validation.files, ", "), validation.system), 2);
   text += experiments_text(validation) + "\n";
+  if (const std::string raw = raw_text(validation); !raw.empty()) text += raw + "\n";
   if (std::ranges::any_of(validation.comparisons, is_observed)) {
     text += "* measured under CUPTI, which delays the driver; simulated with such a listener\n\n";
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/common/wildcard.h"
+#include "sim/config/load_system.h"
 #include "sim/validate/validation.h"
 
 namespace uvmsim::validate {
@@ -113,6 +114,39 @@ TEST(Compare, ObservedTimesAreComparedWithAModelThatHasAListener) {
   EXPECT_EQ(time_basis(watched_and_not(Mode::kOrdered, {1}), true), TimeBasis::kObserved);
   EXPECT_TRUE(judged_system({}, TimeBasis::kObserved).listener.present);
   EXPECT_FALSE(judged_system({}, TimeBasis::kUnobserved).listener.present);
+}
+
+TEST(Compare, WhatBatchesHeldIsComparedIfItWasMeasured) {
+  Experiment experiment = experiment_of(Mode::kParallel, 100000);
+  Observation measured = two_faults(30000, 100000), simulated = measured;
+  simulated.raw = RawContents{200, 100, 50, 25};
+  const auto compared = [&] { return compare(experiment, measured, simulated, {}, TimeBasis::kObserved, {}); };
+  EXPECT_EQ(compared().raw_faults.simulated, 0u);
+  measured.raw = RawContents{180, 90, 60, 25};
+  const Comparison result = compared();
+  EXPECT_EQ(result.raw_faults.measured, 180u);
+  EXPECT_EQ(result.raw_faults_per_batch.simulated, 100u);
+  EXPECT_EQ(result.pages_per_batch.measured, 60u);
+  EXPECT_TRUE(result.sms_per_batch.equal());
+}
+
+// One block, each lane on a page of its own.
+TEST(Validation, TellsWhatTheModelsBatchesHold) {
+  std::string touches;
+  for (int page = 0; page < 64; ++page) touches += (page == 0 ? "[" : ",[") + std::to_string(page) + ",\"w\"]";
+  const std::string line =
+      R"({"name":"one_block","mode":"parallel64","bytes":2097152,"va_offset_in_2m":0,"advise":"none","host_populated":[],)"
+      R"("gpu_resident":[],"touches":[)" +
+      touches +
+      R"(],"raw":{"raw_faults":64,"raw_faults_per_batch":64,"pages_per_batch":64,"sms_per_batch":1},)"
+      R"("events":[["kernel",0,100000,0,0,0]]})";
+  const Validation validation =
+      validate({parse_experiments(line, "mine.jsonl")}, config::load_system("h200-sxm-pcie5"), {});
+  const Comparison& result = validation.comparisons.at(0);
+  EXPECT_EQ(result.sms_per_batch.simulated, 1u);
+  EXPECT_GE(result.raw_faults.simulated, result.raw_faults_per_batch.simulated);
+  EXPECT_GE(result.raw_faults_per_batch.simulated, result.pages_per_batch.simulated);
+  EXPECT_GT(result.pages_per_batch.simulated, 0u);
 }
 
 TEST(Compare, WithoutContentsOnlyTimeIsJudged) {

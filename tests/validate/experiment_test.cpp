@@ -84,6 +84,18 @@ TEST(Experiment, ReadsTimesThatNobodyWatched) {
   EXPECT_FALSE(parse_experiments(kOrdered, "mine.jsonl").experiments.at(0).unobserved);
 }
 
+TEST(Experiment, ReadsWhatItsBatchesHeld) {
+  const std::string raw =
+      R"("raw":{"raw_faults":9,"raw_faults_per_batch":5,"pages_per_batch":4,"sms_per_batch":2},"events")";
+  const Experiment experiment = parse_experiments(with(kOrdered, R"("events")", raw), "mine.jsonl").experiments.at(0);
+  ASSERT_TRUE(experiment.raw);
+  EXPECT_EQ(experiment.raw->raw_faults, 9u);
+  EXPECT_EQ(experiment.raw->raw_faults_per_batch, 5u);
+  EXPECT_EQ(experiment.raw->pages_per_batch, 4u);
+  EXPECT_EQ(experiment.raw->sms_per_batch, 2u);
+  EXPECT_FALSE(parse_experiments(kOrdered, "mine.jsonl").experiments.at(0).raw);
+}
+
 TEST(Experiment, WithoutEventsItsTimesAreAllThatIsKnown) {
   const std::string text = std::string(kOrdered).substr(0, std::string(kOrdered).find(R"(,"events")"));
   const Experiment experiment =
@@ -222,6 +234,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"event_bytes", with(kOrdered, "0,4096,2]", "0,18446744073709551615,2]"), "moves"},
         BadInput{"no_loop_threads", with(kOrdered, R"("touches")", R"("loop_threads":0,"touches")"), "loop_threads"},
         BadInput{"wide_access", with(kOrdered, R"("touches")", R"("access_bytes":17,"touches")"), "access_bytes"},
+        BadInput{"raw_list", with(kOrdered, R"("events")", R"("raw":[1],"events")"), "must be an object"},
+        BadInput{"raw_part", with(kOrdered, R"("events")", R"("raw":{"raw_faults":9},"events")"),
+                 "raw_faults_per_batch"},
+        BadInput{"raw_negative", with(kOrdered, R"("events")", R"("raw":{"raw_faults":-9},"events")"), "is -9"},
         BadInput{"no_grid", with(kOrdered, R"("ordered")", R"("stream_rd")"), "_g<blocks>"},
         BadInput{"no_thirds", with(with(kOrdered, R"("ordered")", R"("vadd")"), "two", "vadd_g8"), "three equal parts"},
         BadInput{"key_twice", with(kOrdered, R"("bytes":8192)", R"("bytes":8192,"bytes":4096)"), "given twice"},

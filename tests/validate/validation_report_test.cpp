@@ -46,6 +46,21 @@ TEST(ValidationReport, TextNamesWhatIsOutside) {
   EXPECT_THAT(text, HasSubstr("  bad: pages, time 50.0 %; quiet: within"));
 }
 
+TEST(ValidationReport, ShowsWhatBatchesHeldWhereThatWasMeasured) {
+  Validation validation = one_of_each();
+  EXPECT_THAT(validation_text(validation), ::testing::Not(HasSubstr("SMs per batch")));
+  Comparison& good = validation.comparisons[0];
+  good.raw_faults = {1000, 1100};
+  good.raw_faults_per_batch = {100, 90};
+  good.pages_per_batch = {40, 50};
+  good.sms_per_batch = {30, 30};
+  const std::string text = validation_text(validation);
+  EXPECT_THAT(text, HasSubstr("100 / 90"));
+  EXPECT_THAT(text,
+              HasSubstr("median error of 1 experiments: raw faults 10.0 %, raw faults per batch 10.0 %, pages per "
+                        "batch 25.0 %, SMs per batch 0.0 % (shown, not judged)"));
+}
+
 TEST(ValidationReport, SaysByWhichTimesItJudges) {
   Validation validation = one_of_each();
   EXPECT_THAT(validation_text(validation), ::testing::Not(HasSubstr("CUPTI")));

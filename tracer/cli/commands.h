@@ -18,5 +18,6 @@ CommandLine complete_command();
 CommandLine info_command();
 CommandLine check_layout_command();
 CommandLine log_command();
+CommandLine faults_command();
 
 }  // namespace uvmtrace

@@ -23,6 +23,12 @@ std::string find(const std::vector<fs::path>& folders, const std::vector<fs::pat
 
 }  // namespace
 
+std::string Parts::searched_text() const {
+  std::string out;
+  for (const std::string& folder : searched) out += (out.empty() ? "" : ", ") + folder;
+  return out;
+}
+
 Parts find_parts() {
   std::vector<fs::path> folders;
   std::error_code ignored;
@@ -41,6 +47,7 @@ Parts find_parts() {
   Parts parts;
   for (const fs::path& folder : folders) parts.searched.push_back(folder.string());
   parts.timing = find(folders, {"libuvmtrace_timing.so", "timing/libuvmtrace_timing.so"});
+  parts.faults = find(folders, {"libuvmtrace_faults.so", "faults/libuvmtrace_faults.so"});
   parts.access = find(folders, {"libuvmtrace_access.so", "access/libuvmtrace_access.so"});
   // Python files are not built: a build tree lies somewhere in the source tree.
   folders.push_back((here / "../share/uvmtrace").lexically_normal());

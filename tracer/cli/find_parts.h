@@ -10,9 +10,11 @@ namespace uvmtrace {
 
 struct Parts {
   std::string timing;      // libuvmtrace_timing.so; absolute, empty when it is nowhere
+  std::string faults;      // libuvmtrace_faults.so; likewise
   std::string access;      // libuvmtrace_access.so; likewise (it is only built where its headers are)
   std::string torch_site;  // the folder for PYTHONPATH; likewise
   std::vector<std::string> searched;
+  std::string searched_text() const;  // joined by ", "
 };
 
 Parts find_parts();

@@ -18,6 +18,7 @@ constexpr std::array kCommands = {
     Command{"info", "what a trace holds, and how well its kernels are covered", info_command},
     Command{"check-layout", "does the model of PyTorch's allocator place tensors as recorded", check_layout_command},
     Command{"log", "what a log of one pass holds", log_command},
+    Command{"faults", "every raw fault of a program: when, of which SM, on which page", faults_command},
     Command{"completion", "a script that completes the command line in bash, zsh or fish",
             uvmsim::cli::completion_command},
     Command{"manual", "manual pages, or every command and option as JSON", uvmsim::cli::manual_command},

@@ -63,7 +63,7 @@ class Recording {
         logs_((check_output(), options_.keep_logs), options_.output) {
     if (parts_.timing.empty()) {
       throw_input_error("libuvmtrace_timing.so is not there; set UVMTRACE_LIBRARY_DIR to its folder (searched: {})",
-                        searched());
+                        parts_.searched_text());
     }
     if (options_.torch && parts_.torch_site.empty()) {
       throw_input_error(
@@ -126,12 +126,6 @@ class Recording {
  private:
   // Before hours of work, not after.
   void check_output() const { uvmsim::AtomicFile probe(options_.output); }
-
-  std::string searched() const {
-    std::string out;
-    for (const std::string& folder : parts_.searched) out += (out.empty() ? "" : ", ") + folder;
-    return out;
-  }
 
   Environment operators(bool wanted) const {
     return {{"UVMTRACE_TORCH_OPERATORS", wanted && options_.torch_operators ? "1" : "0"}};

@@ -16,6 +16,9 @@ and named; so are those of several kernels or with workspaces beyond a hundredth
 CUPTI makes calls slower while it listens, so a second process, in which nobody listens, makes the same calls in turns with
 this one: N times each (5), timed by CUDA events, written as `unobserved`. --seconds: begin no call after that many.
 --percent: only so many of the calls, chosen by the SHA-256 of their names.
+
+Under `uvmtrace faults -o LOG -- library_calls.py ... --times 0` every call is a section of the log of raw faults; `raw_lines.py
+--calls OUTPUT.jsonl LOG` then gives the lines what their batches held.
 """
 import argparse
 import ctypes
@@ -32,6 +35,21 @@ BLOCK = 2 << 20
 PLACES = {"nowhere": 0, "host": 1, "gpu": 2}
 PAUSE_CYCLES = 400_000  # some 0.2 ms: longer than it takes to launch a call
 KINDS = {1: "htod", 2: "dtoh", 3: "cpu_fault", 4: "gpu_fault", 5: "thrashing", 7: "remote_map"}
+
+
+class FaultSections:
+    """Sections of the log of raw faults, if `uvmtrace faults` runs this script: one per call."""
+
+    def __init__(self):
+        path = os.environ.get("CUDA_INJECTION64_PATH", "")
+        self.library = ctypes.CDLL(path) if os.path.basename(path) == "libuvmtrace_faults.so" else None
+
+    def begin(self, name):
+        if self.library:
+            self.library.uvmtrace_faults_section(name.encode())
+
+
+FAULT_SECTIONS = FaultSections()
 
 
 class Recorder:
@@ -131,8 +149,10 @@ def make(recorder, torch, name, inputs, call, place, inputs_on="gpu"):
         recorder.move_to_host(tensor)
     torch.cuda.synchronize()
     recorder.take()
+    FAULT_SECTIONS.begin(f"{name}|{inputs_on}|{place}")
     outputs = flat(call(*inputs), torch)
     torch.cuda.synchronize()
+    FAULT_SECTIONS.begin("between")
     record = recorder.take()
     fine = library.uvm_as_prepared() == 1
     ranges, tensors = [], []
@@ -205,6 +225,8 @@ def main():
     parser.add_argument("--percent", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     options = parser.parse_args()
+    if FAULT_SECTIONS.library and options.times > 0:
+        parser.error("under `uvmtrace faults` give --times 0: the log slows down the runs that nobody is to observe")
     nobody = Nobody(options) if options.times > 0 else None
     recorder = Recorder(os.path.abspath(options.recorder))
     host = recorder.host_speed()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // uvm_experiments: ground truth for `uvmsim validate` and `uvmsim calibrate` from this machine's GPU and driver.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -12,17 +13,21 @@
 #include <utility>
 #include <vector>
 
+#include "tracer/faults/driver_queue.h"
+#include "tracer/faults/fault_log.h"
 #include "tracer/ground_truth/cost_tables.h"
 #include "tracer/ground_truth/cupti_recorder.h"
 #include "tracer/ground_truth/device.h"
-#include "tracer/ground_truth/driver_queue.h"
 #include "tracer/ground_truth/experiment.h"
+#include "tracer/ground_truth/fault_experiments.h"
 #include "tracer/ground_truth/host_speed.h"
 #include "tracer/ground_truth/observer.h"
 #include "tracer/ground_truth/oversubscription.h"
 #include "tracer/ground_truth/run_beyond.h"
 #include "tracer/ground_truth/run_calls.h"
 #include "tracer/ground_truth/run_experiment.h"
+#include "tracer/ground_truth/run_faults.h"
+#include "tracer/log/process_header.h"
 
 namespace uvmtrace::ground_truth {
 namespace {
@@ -36,6 +41,7 @@ constexpr const char* kUsage =
        uvm_experiments [options] --peer N --output FILE    the same, of memory that GPU N has at first
        uvm_experiments [options] --costs FILE.txt          what calls and copies cost
        uvm_experiments [options] --calls FILE.jsonl        how long calls on managed memory keep the host and last
+       uvm_experiments [options] --raw-faults FILE.faults  every raw fault of kernels with known accesses
        uvm_experiments [options] --list                    the experiments, without a GPU
        uvm_experiments --oversubscribe --i-know-this-can-hang-the-gpu --output FILE    programs beyond GPU memory
 
@@ -58,13 +64,17 @@ Experiments that would are refused. Those whose records CUPTI dropped are repeat
 --observer runs each experiment in turns with nobody listening, under CUPTI, and under the driver's own queue for faults
 and replays and for migrations, too: times and counts. observer_costs.py tells from them what a record costs.
 
+--raw-faults writes the driver's events of about 250 small kernels, with the SM and the times of every thread block, in the
+format of `uvmtrace faults`; `uvmtrace faults --show FILE` prints it, fault_constants.py works out the GPU's constants. Of the
+options --only, --quick, --device and --share apply.
+
 --oversubscribe does the opposite: programs that need 1.3 times the memory that the GPU has free, so that the driver
 evicts. Some drivers and GPUs hang then until the machine is restarted, and everybody else on the GPU waits. Never on a
 GPU that you share; --i-know-this-can-hang-the-gpu must say that you know. --only, --seed and --device apply.
 )";
 
 struct Options {
-  std::string output, observer, costs, calls, only;
+  std::string output, observer, costs, calls, raw_faults, only;
   bool list = false, quick = false;
   bool oversubscribe = false, acknowledged = false;
   std::uint32_t repeats = 1, times = 5, share = kDefaultSharePercent, device = 0;
@@ -108,8 +118,9 @@ Options parse(int count, char** arguments) {
       continue;
     }
     const bool known = word == "--output" || word == "-o" || word == "--observer" || word == "--costs" ||
-                       word == "--calls" || word == "--only" || word == "--repeats" || word == "--times" ||
-                       word == "--seed" || word == "--device" || word == "--peer" || word == "--share";
+                       word == "--calls" || word == "--raw-faults" || word == "--only" || word == "--repeats" ||
+                       word == "--times" || word == "--seed" || word == "--device" || word == "--peer" ||
+                       word == "--share";
     if (!known) fail_usage("unknown argument '" + word + "'; --help shows what there is");
     if (++i == count) fail_usage(word + " needs a value");
     const char* value = arguments[i];
@@ -117,6 +128,7 @@ Options parse(int count, char** arguments) {
     if (word == "--observer") options.observer = value;
     if (word == "--costs") options.costs = value;
     if (word == "--calls") options.calls = value;
+    if (word == "--raw-faults") options.raw_faults = value;
     if (word == "--only") options.only = value;
     if (word == "--repeats") options.repeats = static_cast<std::uint32_t>(number(word, value, 1, 1000));
     if (word == "--times") options.times = static_cast<std::uint32_t>(number(word, value, 0, 1000));
@@ -126,13 +138,16 @@ Options parse(int count, char** arguments) {
     if (word == "--share") options.share = static_cast<std::uint32_t>(number(word, value, 1, kLargestSharePercent));
   }
   int files = 0;
-  for (const std::string* file : {&options.output, &options.observer, &options.costs, &options.calls}) {
+  for (const std::string* file :
+       {&options.output, &options.observer, &options.costs, &options.calls, &options.raw_faults}) {
     files += file->empty() ? 0 : 1;
   }
   if (!options.list && files == 0) {
-    fail_usage("nothing to do: give --output, --observer, --costs, --calls or --list; --help explains");
+    fail_usage("nothing to do: give --output, --observer, --costs, --calls, --raw-faults or --list; --help explains");
   }
-  if (files > 1) fail_usage("--output, --observer, --costs and --calls exclude each other: each is a run of its own");
+  if (files > 1) {
+    fail_usage("--output, --observer, --costs, --calls and --raw-faults exclude each other: each is a run of its own");
+  };
   if (!options.observer.empty() && options.times == 0) fail_usage("--observer needs --times of 1 or more");
   if (options.oversubscribe) {
     const std::string refusal = oversubscription_refusal(options.acknowledged);
@@ -211,8 +226,8 @@ class Timed {
         runner_(static_cast<int>(options.device), options.peer, budget_) {
     std::string problem;
     if (observer == Observer::kCupti) problem = start_recording(options.device, options.peer);
-    if (observer == Observer::kQueueFaults) problem = queue_.start(DriverQueue::Events::kFaults);
-    if (observer == Observer::kQueue) problem = queue_.start(DriverQueue::Events::kFaultsAndMigrations);
+    if (observer == Observer::kQueueFaults) problem = queue_.start(faults::DriverQueue::Events::kFaults);
+    if (observer == Observer::kQueue) problem = queue_.start(faults::DriverQueue::Events::kFaultsAndMigrations);
     if (!problem.empty()) throw DeviceError(problem);
   }
 
@@ -240,11 +255,12 @@ class Timed {
         timing.replays += record.kind == CounterKind::kGpuFault ? 1 : 0;
       }
     } else if (observer_ != Observer::kNobody) {
-      const DriverQueue::Counts counts = queue_.take();
-      timing.raw_faults = counts.raw_faults;
-      timing.replays = counts.replays;
-      timing.migrations = counts.migrations;
-      timing.dropped = counts.dropped;
+      events_.clear();
+      queue_.finish(events_);
+      timing.raw_faults = events_.faults.size();
+      timing.replays = events_.replays.size();
+      timing.migrations = events_.migrations.size();
+      timing.dropped = queue_.take_dropped();
     }
     return timing;
   }
@@ -254,7 +270,8 @@ class Timed {
   std::vector<Experiment> experiments_;
   ManagedBudget budget_;
   Runner runner_;
-  DriverQueue queue_;
+  faults::DriverQueue queue_;
+  faults::DriverEvents events_;
 };
 
 std::unique_ptr<Worker> worker(const Options& options, Observer observer) {
@@ -412,6 +429,41 @@ int make_calls(const Options& options) {
   return 0;
 }
 
+// A log of raw faults: one section per experiment.
+int make_raw_faults(const Options& options) {
+  const DeviceInfo device = open_gpus(options);
+  announce(device, measure_host_speed());
+  OutputFile output(options.raw_faults);
+  ManagedBudget budget(options.share);
+  std::vector<FaultExperiment> experiments;
+  std::uint32_t most_blocks = 1;
+  for (FaultExperiment& experiment : fault_experiments(device.sm_count, options.quick)) {
+    if (experiment.name.find(options.only) == std::string::npos) continue;
+    most_blocks = std::max(most_blocks, experiment.grid);
+    experiments.push_back(std::move(experiment));
+  }
+  if (experiments.empty()) fail_usage("--only matches no experiment");
+  FaultRunner runner(budget, most_blocks);
+  const auto put = [&](const std::string& bytes) { std::fwrite(bytes.data(), 1, bytes.size(), output.get()); };
+  put(header_line("faults", {device.name, static_cast<int>(device.sm_count), 0, 0, device.driver}).finish());
+  Counts counts;
+  for (const FaultExperiment& experiment : experiments) {
+    try {
+      put(runner.run(experiment));
+      ++counts.made;
+    } catch (const Refusal& refusal) {
+      std::fprintf(stderr, "uvm_experiments: error: %s refused: %s\n", experiment.name.c_str(), refusal.what());
+      ++counts.refused;
+    }
+  }
+  if (counts.made == 0) throw DeviceError("no experiment could be made");
+  put(faults::end_line(runner.dropped(), {}));
+  output.finish();
+  std::printf("%d experiments in %s; %d refused, %llu events dropped\n", counts.made, options.raw_faults.c_str(),
+              counts.refused, static_cast<unsigned long long>(runner.dropped()));
+  return runner.dropped() == 0 ? 0 : kExitFailed;
+}
+
 int make_beyond(const Options& options) {
   OutputFile output(options.output);
   const std::string problem = start_recording(options.device, kNoPeer);
@@ -451,6 +503,7 @@ int run(const Options& options) {
   if (!options.output.empty()) return make_experiments(options);
   if (!options.observer.empty()) return compare_observers(options);
   if (!options.calls.empty()) return make_calls(options);
+  if (!options.raw_faults.empty()) return make_raw_faults(options);
   announce(open_gpus(options), measure_host_speed());
   OutputFile output(options.costs);
   ManagedBudget budget(options.share);

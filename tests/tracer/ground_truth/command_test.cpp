@@ -50,6 +50,8 @@ TEST_F(ExperimentsCommand, RefusesWrongCommandLinesInOneLine) {
       {"--output a --costs b", "exclude each other"},
       {"--output a --observer b", "exclude each other"},
       {"--calls a --costs b", "exclude each other"},
+      {"--raw-faults a --calls b", "exclude each other"},
+      {"--raw-faults", "--raw-faults needs a value"},
       {"--observer a --times 0", "--observer needs --times"},
       {"--times 1001 --output a", "allowed: 0 to 1000"},
       {"--list --only nosuch", "matches no experiment"},
@@ -69,8 +71,8 @@ TEST_F(ExperimentsCommand, RefusesWrongCommandLinesInOneLine) {
 
 TEST_F(ExperimentsCommand, FailsCleanlyWithoutADriver) {
   if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "there is a GPU";
-  for (const char* arguments :
-       {"--output x.jsonl", "--costs x.jsonl", "--oversubscribe --i-know-this-can-hang-the-gpu --output x.jsonl"}) {
+  for (const char* arguments : {"--output x.jsonl", "--costs x.jsonl", "--raw-faults x.jsonl",
+                                "--oversubscribe --i-know-this-can-hang-the-gpu --output x.jsonl"}) {
     EXPECT_EQ(run(arguments), 1);
     EXPECT_THAT(err, ::testing::StartsWith("uvm_experiments: error: "));
     EXPECT_FALSE(exists("x.jsonl"));

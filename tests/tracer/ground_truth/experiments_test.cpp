@@ -7,6 +7,7 @@
 
 #include "sim/validate/experiment.h"
 #include "tracer/ground_truth/experiment.h"
+#include "tracer/ground_truth/fault_experiments.h"
 #include "tracer/ground_truth/host_speed.h"
 #include "tracer/ground_truth/managed_budget.h"
 #include "tracer/ground_truth/measurement.h"
@@ -40,6 +41,36 @@ Measurement plausible(const Experiment& experiment) {
   }
   measurement.native_ns = by_prefetch ? 0 : 99;
   return measurement;
+}
+
+TEST(FaultExperiments, HaveNamesOfTheirOwnAndStayWithinTheirMemory) {
+  for (const std::uint32_t sms : {2u, 15u, 132u, 148u}) {
+    const std::vector<FaultExperiment> list = fault_experiments(sms, false);
+    std::set<std::string> names;
+    for (const FaultExperiment& experiment : list) {
+      EXPECT_TRUE(names.insert(experiment.name).second || sms < 64) << experiment.name;
+      EXPECT_LE(touched_bytes(experiment), experiment.bytes) << experiment.name;
+      EXPECT_LE(experiment.bytes, 256u << 20) << experiment.name;
+      EXPECT_EQ(experiment.bytes % (2 << 20), 0u) << experiment.name;
+      EXPECT_GE(experiment.grid, 1u) << experiment.name;
+      EXPECT_LE(experiment.threads, 1024u) << experiment.name;
+    }
+    EXPECT_GE(list.size(), 250u);
+    EXPECT_EQ(fault_experiments(sms, true).size(), (list.size() + 7) / 8);
+  }
+}
+
+TEST(FaultExperiments, BytesThatAreTouched) {
+  FaultExperiment one;
+  one.grid = 2;
+  one.threads = 64;
+  one.pitch = 4096;
+  EXPECT_EQ(touched_bytes(one), 127u * 4096 + 4);
+  one.pattern = FaultPattern::kBurst;
+  one.access_bytes = 16;
+  one.steps = 4;
+  one.warp_pitch = 65536;
+  EXPECT_EQ(touched_bytes(one), 3u * 65536 + 3 * 4096 + 512);
 }
 
 TEST(ExperimentList, IsTheSameForTheSameOptionsAndHasItsKinds) {

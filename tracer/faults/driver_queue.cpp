@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tracer/ground_truth/driver_queue.h"
+#include "tracer/faults/driver_queue.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -10,17 +10,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <numeric>
 
-namespace uvmtrace::ground_truth {
+namespace uvmtrace::faults {
 
 namespace {
 
 constexpr std::uint32_t kEntries = 1u << 20;
-constexpr std::size_t kEntryBytes = 72, kControlBytes = 4096;
+constexpr std::size_t kControlBytes = 4096;
 constexpr unsigned long kInitEventTracker = 76, kEnableEvents = 58, kFlushEvents = 67;
-// Event types: the first byte of an entry, and a bit of what is enabled.
-constexpr std::uint32_t kMigration = 2, kGpuFault = 3, kReplay = 4;
 
 struct InitEventTracker {
   std::uint64_t queue = 0, entries = 0, control = 0;
@@ -39,11 +36,6 @@ void* map(std::size_t bytes) {
 
 }  // namespace
 
-struct DriverQueue::Control {
-  volatile std::uint32_t get_ahead, get_behind, put_ahead, put_behind;
-  std::uint64_t dropped[64];
-};
-
 DriverQueue::~DriverQueue() {
   if (tools_ >= 0) close(tools_);
   if (entries_ != nullptr) munmap(entries_, kEntries * kEntryBytes);
@@ -51,8 +43,9 @@ DriverQueue::~DriverQueue() {
 }
 
 std::string DriverQueue::start(Events events) {
-  entries_ = static_cast<std::uint8_t*>(map(kEntries * kEntryBytes));
-  control_ = static_cast<Control*>(map(kControlBytes));
+  try_again_ = false;
+  if (entries_ == nullptr) entries_ = static_cast<std::uint8_t*>(map(kEntries * kEntryBytes));
+  if (control_ == nullptr) control_ = static_cast<RingControl*>(map(kControlBytes));
   if (entries_ == nullptr || control_ == nullptr) return "the driver's queue: out of memory";
   std::string reason = "the driver's queue: this process has no CUDA context";
   std::error_code ignored;
@@ -73,10 +66,14 @@ std::string DriverQueue::start(Events events) {
     reason = "the driver's queue: the driver refused it with status " + std::to_string(init.status);
     close(file);
   }
-  if (tools_ < 0) return reason;
+  if (tools_ < 0) {
+    try_again_ = true;
+    return reason;
+  }
+  ring_ = EventRing(entries_, kEntries, control_);
   EnableEvents enable;
-  enable.types = (1u << kGpuFault) | (1u << kReplay);
-  if (events == Events::kFaultsAndMigrations) enable.types |= 1u << kMigration;
+  enable.types = (1u << kFaultEvent) | (1u << kReplayEvent);
+  if (events == Events::kFaultsAndMigrations) enable.types |= 1u << kMigrationEvent;
   if (ioctl(tools_, kEnableEvents, &enable) != 0 || enable.status != 0) {
     return "the driver's queue: the driver refused its events with status " + std::to_string(enable.status);
   }
@@ -84,33 +81,21 @@ std::string DriverQueue::start(Events events) {
 }
 
 void DriverQueue::flush() {
+  std::uint32_t status[2] = {};
+  ioctl(uvm_, kFlushEvents, status);
+}
+
+void DriverQueue::finish(DriverEvents& events) {
   constexpr int kMostLooks = 50, kLeastLooks = 3, kPauseUs = 2000;
   std::uint32_t last = UINT32_MAX;
   for (int look = 0; look < kMostLooks; ++look) {
-    std::uint32_t status[2] = {};
-    ioctl(uvm_, kFlushEvents, status);
+    flush();
     usleep(kPauseUs);
-    const std::uint32_t now = control_->put_behind;
+    const std::uint32_t now = ring_.written();
+    drain(events);
     if (now == last && look >= kLeastLooks) break;
     last = now;
   }
 }
 
-DriverQueue::Counts DriverQueue::take() {
-  flush();
-  Counts counts;
-  const std::uint32_t put = control_->put_behind;
-  for (std::uint32_t get = control_->get_behind; get != put; get = (get + 1) % kEntries) {
-    const std::uint32_t type = entries_[get * kEntryBytes];
-    counts.raw_faults += type == kGpuFault ? 1 : 0;
-    counts.replays += type == kReplay ? 1 : 0;
-    counts.migrations += type == kMigration ? 1 : 0;
-  }
-  control_->get_ahead = put;
-  control_->get_behind = put;
-  counts.dropped = std::accumulate(std::begin(control_->dropped), std::end(control_->dropped), std::uint64_t{0});
-  std::memset(control_->dropped, 0, sizeof control_->dropped);
-  return counts;
-}
-
-}  // namespace uvmtrace::ground_truth
+}  // namespace uvmtrace::faults

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The experiments of `uvm_experiments --raw-faults`: small kernels of which it is known which warp touches which page,
+// so that the raw faults show what an access raises, how many may be outstanding and in which order they arrive. No
+// CUDA here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace uvmtrace::ground_truth {
+
+enum class FaultPattern : std::uint8_t {
+  kLanes,   // every thread touches 4 bytes, `pitch` apart
+  kWalk,    // every warp makes `steps` touches of 128 bytes, one after the other, `pitch` apart
+  kBurst,   // the same at once: 32 lanes of `access_bytes` next to each other
+  kLoop,    // a grid-stride loop over the whole memory
+  kAtomic,  // every thread adds to a word, `pitch` apart
+};
+inline constexpr std::string_view kFaultPatternNames[] = {"lanes", "walk", "burst", "loop", "atomic"};
+
+enum class FirstPlace : std::uint8_t { kNowhere, kHost };
+inline constexpr std::string_view kFirstPlaceNames[] = {"new", "host"};
+
+struct FaultExperiment {
+  std::string name;
+  FaultPattern pattern = FaultPattern::kLanes;
+  FirstPlace place = FirstPlace::kNowhere;
+  bool write = false;
+  std::uint64_t bytes = 2 << 20;  // of managed memory
+  std::uint32_t grid = 1, threads = 32;
+  std::uint32_t access_bytes = 4;  // of a thread at once; 16 with kBurst and kLoop
+  std::uint32_t steps = 1;         // kWalk; of kBurst 1, 4 or 16
+  std::uint64_t pitch = 0;
+  std::uint64_t warp_pitch = 0;  // kWalk, kBurst: from a warp's memory to the next one's
+};
+
+// The list for a GPU with so many SMs: about 250, the largest of 138 MB on 132 SMs. `quick`: every eighth.
+std::vector<FaultExperiment> fault_experiments(std::uint32_t sm_count, bool quick);
+
+// Returns how many bytes from the start the experiment touches; not more than `bytes`.
+std::uint64_t touched_bytes(const FaultExperiment& experiment);
+
+}  // namespace uvmtrace::ground_truth
