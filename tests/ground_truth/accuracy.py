@@ -59,6 +59,7 @@ CAMPAIGNS = [
     ("oversubscribed_rtx4080.jsonl", "rtx4080-pcie4", "RTX 4080", ("P1_R3",)),
     ("oversubscribed_gtx1080ti.jsonl", "gtx1080ti-pcie3", "GTX 1080 Ti", ("t5", "t20")),
     ("oversubscribed_rtx5090.jsonl", "rtx5090-pcie5", "RTX 5090", ("seq_stream_1.25", "gemm_one_1.07")),
+    ("oversubscribed_a30.jsonl", "a30-pcie4", "A30", ()),
 ]
 # Folder of the traces, file of the measurements, system, models, how they were used.
 MODELS = [

@@ -17,6 +17,7 @@ inline constexpr CampaignFile kCampaignFiles[] = {
     {"oversubscribed_rtx4080.jsonl", "rtx4080-pcie4"},
     {"oversubscribed_gtx1080ti.jsonl", "gtx1080ti-pcie3"},
     {"oversubscribed_rtx5090.jsonl", "rtx5090-pcie5"},
+    {"oversubscribed_a30.jsonl", "a30-pcie4"},
 };
 
 // The campaigns of all files.

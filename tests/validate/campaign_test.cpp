@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "sim/common/error.h"
 #include "sim/common/units.h"
 #include "sim/config/load_system.h"
 #include "sim/trace/shape.h"
@@ -183,6 +184,40 @@ TEST(CampaignProgram, RandomPageWalkVisitsEveryPageOfAThreadsShareOnce) {
   EXPECT_NEAR(static_cast<double>(ascending), 65536 / 6.0, 500) << "one of six orders";
 }
 
+TEST(CampaignProgram, PhaseScansAddToEachHalfTwice) {
+  Campaign campaign;
+  campaign.program = CampaignProgramKind::kPhaseScan;
+  campaign.array_bytes = 5 * kBlockBytes;
+  campaign.steps = 4;
+  campaign.local_bytes_per_us = 1000;
+  const std::vector<trace::Kernel> phases = records_of<trace::Kernel>(campaign);
+  ASSERT_THAT(phases, SizeIs(4));
+  for (std::size_t phase = 0; phase < 4; ++phase) {
+    const trace::Extent& extent = phases[phase].accesses.at(0).extents.at(0);
+    EXPECT_EQ(extent.first * 512, phase % 2 == 0 ? 0u : 5 * kBlockBytes / 2);
+    EXPECT_EQ(bytes_of(phases[phase], trace::AccessMode::kReadWrite), 5 * kBlockBytes / 2);
+    EXPECT_EQ(phases[phase].grid.x, 5 * kBlockBytes / 2 / 4 / 256) << "a word per thread";
+    EXPECT_EQ(phases[phase].duration_ns, 5 * kBlockBytes) << "what it reads and writes, at 1 byte per ns";
+  }
+  campaign.array_bytes = 256 * kBlockBytes;
+  EXPECT_EQ(records_of<trace::Kernel>(campaign).front().grid.x, 65535u) << "as many as a grid may have";
+}
+
+TEST(CampaignProgram, VectorAddReadsTwoArraysAndWritesTheThird) {
+  Campaign campaign;
+  campaign.program = CampaignProgramKind::kVectorAdd;
+  campaign.array_bytes = kBlockBytes;
+  campaign.steps = 2;
+  EXPECT_EQ(campaign.footprint_bytes(), 3 * kBlockBytes);
+  EXPECT_THAT(records_of<trace::HostAccess>(campaign), SizeIs(3));
+  const std::vector<trace::Kernel> launches = records_of<trace::Kernel>(campaign);
+  ASSERT_THAT(launches, SizeIs(2));
+  for (const trace::Kernel& launch : launches) {
+    EXPECT_EQ(bytes_of(launch, trace::AccessMode::kRead), 2 * kBlockBytes);
+    EXPECT_EQ(bytes_of(launch, trace::AccessMode::kWrite), kBlockBytes);
+  }
+}
+
 config::SystemConfig small_gpu(std::uint64_t blocks) {
   config::SystemConfig system = config::load_system("rtx4080-pcie4");
   system.gpus[0].memory_bytes = blocks * kBlockBytes;
@@ -217,6 +252,42 @@ TEST(CampaignRun, WithThresholdZeroEveryFaultBringsItsBlock) {
   EXPECT_EQ(*whole.steps[0].simulated[figure::kBytesIn], 16 * kBlockBytes);
   EXPECT_EQ(*whole.total.simulated[figure::kCpuFaults], 16u) << "so does a fault of the CPU";
   for (std::size_t pass : {1u, 2u}) EXPECT_EQ(*whole.steps[pass].simulated[figure::kBytesIn], 0u);
+}
+
+// Half of the working set beyond memory: both halves come in once, and what the second one threw out comes again, which
+// throws out what comes after it.
+TEST(CampaignRun, PhasesBeyondAGivenCapacityBringEverythingAgain) {
+  Campaign campaign;
+  campaign.program = CampaignProgramKind::kPhaseScan;
+  campaign.array_bytes = 40 * kBlockBytes;
+  campaign.steps = 4;
+  campaign.capacity_bytes = 38 * kBlockBytes;
+  campaign.prefetch = "always_2mb";
+  const CampaignRun run = replay_campaign("p", campaign, small_gpu(64));
+  EXPECT_EQ(run.capacity_blocks, 38u);
+  EXPECT_EQ(*run.steps[0].simulated[figure::kBytesIn], 20 * kBlockBytes);
+  EXPECT_EQ(*run.steps[1].simulated[figure::kEvictions], 2u) << "blocks of the working set less those that fit";
+  EXPECT_EQ(*run.steps[2].simulated[figure::kEvictions], 20u);
+  EXPECT_EQ(*run.steps[3].simulated[figure::kEvictions], 20u);
+  EXPECT_EQ(*run.total.simulated[figure::kCpuFaults], 40u) << "the CPU's faults bring whole blocks, too";
+}
+
+TEST(CampaignRun, PoliciesAndCapacitiesThatCannotBeAreRefused) {
+  const auto with = [](const char* more) {
+    return std::string(R"({"name":"p","program":"vector_add","array_bytes":33554432,"steps":2,)") + more + "}\n";
+  };
+  const auto message = [&](const char* more) {
+    try {
+      parse_experiments(with(more), "mine.jsonl");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message(R"("prefetch":"tree","capacity_bytes":4194304)"), "");
+  EXPECT_THAT(message(R"("prefetch":"guess")"), HasSubstr("allowed: tree, always_2mb, none"));
+  EXPECT_THAT(message(R"("prefetch":"tree","prefetch_threshold":51)"), HasSubstr("one of them"));
+  EXPECT_THAT(message(R"("capacity_bytes":4096)"), HasSubstr("at least 2097152"));
 }
 
 std::string line(const std::string& name, const std::string& rest) {
