@@ -28,6 +28,8 @@ using faults::FaultSummary;
 using faults::ProcessFaults;
 using uvmsim::throw_input_error;
 
+constexpr std::size_t kRowsAfterARun = 20;
+
 constexpr const char* kFaultsUsage =
     R"(uvmtrace faults [OPTIONS] -- PROGRAM ARGUMENTS...: runs a GPU program and writes every raw fault that the driver fetched.
 uvmtrace faults --show FILE: what such a log holds.
@@ -61,12 +63,19 @@ std::string state(const ProcessFaults& process) {
   return process.problem.empty() ? "" : "problem      " + process.problem + "\n";
 }
 
-std::string text_of(const ProcessFaults& process) {
+// `most_rows` of a table of sections.
+std::string text_of(const ProcessFaults& process, std::size_t most_rows) {
   std::string out = who(process) + "\n";
   if (process.sections.size() > 1) {
     out += faults::summary_heading();
-    for (const FaultSection& section : process.sections) {
+    const std::size_t rows = std::min(process.sections.size(), most_rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const FaultSection& section = process.sections[i];
       out += faults::summary_row(section.name, faults::summarize(section.events), section.dropped);
+    }
+    if (rows < process.sections.size()) {
+      out += fmt::format("and {} sections more, which --show prints; {} events dropped in all\n",
+                         process.sections.size() - rows, process.dropped);
     }
   } else {
     const FaultSummary summary =
@@ -79,7 +88,7 @@ std::string text_of(const ProcessFaults& process) {
 int show(const std::string& path, bool as_json) {
   for (const ProcessFaults& process : faults::read_fault_log(path)) {
     if (!as_json) {
-      fmt::print("{}", text_of(process));
+      fmt::print("{}", text_of(process, SIZE_MAX));
       continue;
     }
     const auto print = [&](const std::string& name, const FaultSummary& summary, std::uint64_t dropped) {
@@ -144,7 +153,7 @@ int record_faults(const std::string& output, const std::vector<std::string>& pro
   std::uint64_t dropped = 0;
   for (const ProcessFaults& process : processes) dropped += process.dropped;
   faults::write_fault_log(processes, file);
-  for (const ProcessFaults& process : processes) tell(text_of(process));
+  for (const ProcessFaults& process : processes) tell(text_of(process, kRowsAfterARun));
   tell(fmt::format("{}: {} process{}", output, processes.size(), processes.size() == 1 ? "" : "es"));
   return own == 0 && dropped != 0 ? uvmsim::cli::kFailed : own;
 }

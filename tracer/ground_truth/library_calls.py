@@ -23,6 +23,7 @@ Under `uvmtrace faults -o LOG -- library_calls.py ... --times 0` every call is a
 import argparse
 import ctypes
 import hashlib
+import importlib
 import json
 import multiprocessing
 import os
@@ -228,6 +229,7 @@ def main():
     if FAULT_SECTIONS.library and options.times > 0:
         parser.error("under `uvmtrace faults` give --times 0: the log slows down the runs that nobody is to observe")
     nobody = Nobody(options) if options.times > 0 else None
+    importlib.import_module("torch")  # with the recorder in the process, loading some builds of PyTorch crashes
     recorder = Recorder(os.path.abspath(options.recorder))
     host = recorder.host_speed()
     torch = opened_torch(options)
@@ -300,6 +302,7 @@ class Nobody:
 
 def serve_times(pipe, options):
     """Makes the same list of calls and times those that are asked for, in its order."""
+    importlib.import_module("torch")
     recorder = Recorder(os.path.abspath(options.recorder), record=False)
     torch = opened_torch(options)
     asked = pipe.recv()
