@@ -193,7 +193,7 @@ TEST(CampaignProgram, PhaseScansAddToEachHalfTwice) {
   const std::vector<trace::Kernel> phases = records_of<trace::Kernel>(campaign);
   ASSERT_THAT(phases, SizeIs(4));
   for (std::size_t phase = 0; phase < 4; ++phase) {
-    const trace::Extent& extent = phases[phase].accesses.at(0).extents.at(0);
+    const trace::Extent& extent = phases[phase].accesses.at(0).extents.begin()[0];
     EXPECT_EQ(extent.first * 512, phase % 2 == 0 ? 0u : 5 * kBlockBytes / 2);
     EXPECT_EQ(bytes_of(phases[phase], trace::AccessMode::kReadWrite), 5 * kBlockBytes / 2);
     EXPECT_EQ(phases[phase].grid.x, 5 * kBlockBytes / 2 / 4 / 256) << "a word per thread";
