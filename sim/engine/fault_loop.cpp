@@ -25,10 +25,13 @@ FaultLoop::FaultLoop(unsigned gpu, const config::SystemConfig& system, const Add
       system_(system),
       space_(space),
       events_(events),
-      buffer_(system.gmmu.fault_buffer_entries, system.gmmu.faults_per_sm, system.gpus[gpu].sm_count) {}
+      buffer_(system.gmmu.fault_buffer_entries, std::uint32_t{1} << 16, system.gpus[gpu].sm_count) {}
 
+// Of the faults in the buffer a batch takes so many, and the flush that follows drops the others that have arrived.
 void FaultLoop::advance(Nanoseconds now) {
-  for (KernelRun* run : runs_) run->advance(now);
+  const bool flushed = system_.driver.fault_replay_policy == config::ReplayPolicy::kBatchFlush;
+  const bool counts = flushed && batcher_ == nullptr && runs_.size() == 1;
+  for (KernelRun* run : runs_) run->advance(now, counts ? system_.driver.fault_batch_count : KernelRun::kAll);
 }
 
 bool FaultLoop::await_fault() {
@@ -131,7 +134,15 @@ driver::BatchSummary FaultLoop::service_part(std::size_t process, std::span<cons
   ++(summary.lowest_is_write ? counters.write_fault_batches : counters.read_fault_batches);
   counters.raw_faults += raw;
   counters.unmerged_faults += entries.size();
-  parts_.push_back({process, raw, summary});
+  std::uint32_t sms = 0;
+  if (context.events != nullptr) {
+    seen_sms_.assign(system_.gpus[gpu_].sm_count, false);
+    for (const gmmu::FaultEntry& entry : entries) {
+      sms += seen_sms_[entry.fault.sm] ? 0 : 1;
+      seen_sms_[entry.fault.sm] = true;
+    }
+  }
+  parts_.push_back({process, raw, summary, sms});
   return summary;
 }
 
@@ -184,7 +195,8 @@ void FaultLoop::on_fetch() {
     if (100 * summary.duplicates > config.fault_replay_update_put_ratio * raw) {
       // These faults only count, as long as none of them can be lost.
       const bool fits =
-          buffer_.has_room(std::uint64_t{system_.gmmu.faults_per_sm} * system_.gpus[gpu_].sm_count * runs_.size());
+          buffer_.has_room(std::uint64_t{system_.gmmu.load_requests_per_sm + system_.gmmu.store_lanes_per_sm} *
+                           system_.gpus[gpu_].sm_count * runs_.size());
       for (KernelRun* run : runs_) {
         if (fits) {
           flushed += run->advance_unheard(serviced);
@@ -210,7 +222,8 @@ void FaultLoop::on_fetch() {
     if (context.events != nullptr) {
       context.events->on(FaultBatchEvent{static_cast<std::int32_t>(gpu_), first_arrival, end, part_begin,
                                          part.summary.lowest_address, part.raw, part.summary.faulting_pages,
-                                         part.summary.blocks, part.summary.lowest_is_write});
+                                         part.summary.blocks, part.summary.lowest_is_write,
+                                         part.raw - part.summary.duplicates, part.sms});
     }
     part_begin = end;
   }

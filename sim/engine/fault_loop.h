@@ -60,6 +60,7 @@ class FaultLoop {
     std::size_t process = 0;
     std::uint32_t raw = 0;
     driver::BatchSummary summary;
+    std::uint32_t sms = 0;  // counted for who listens to events
   };
 
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
@@ -83,6 +84,7 @@ class FaultLoop {
   const config::SystemConfig& system_;
   const AddressSpace& space_;
   EventQueue& events_;
+  std::vector<bool> seen_sms_;
   std::vector<Process> processes_;
   std::size_t lead_ = 0;  // the first process of the last batch
   std::vector<Part> parts_;

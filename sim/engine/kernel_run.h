@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel in progress on one GPU: the resident units, what they wait for, and the raw faults their SMs raise.
 //
-// Every SM has one queue of accesses, served in order. An access to a mapped page passes. A miss raises faults and
-// stays outstanding; when the SM may raise no more, everything behind waits for the next replay. A replay makes the
-// SMs, one after another in an order that differs each time, try again what is outstanding and then what waits: after
-// its first replay an SM lets only one further warp raise new faults until the next one. README.md says what this was
-// found from. A page that a unit waited for counts as touched once it was mapped at some replay, so a kernel larger
+// Every SM has one queue of accesses, served in order. After its first miss it stops, hits and all, until the next
+// replay (sim/gpu says when, and what it may have outstanding). Between two changes of the page tables SMs have nothing
+// in common but the numbers of the next units and the fault unit: each computes by itself, in slices of time so short
+// that all units that begin in a slice are known when it begins; the fault unit puts their requests in order as far as
+// somebody looks. A page that a unit waited for counts as touched once it was mapped at some replay, so a kernel larger
 // than memory makes progress.
 #pragma once
 
@@ -16,14 +16,14 @@
 
 #include "sim/common/check.h"
 #include "sim/common/random.h"
-#include "sim/engine/agenda.h"
 #include "sim/engine/even_steps.h"
 #include "sim/engine/kernel_work.h"
 #include "sim/engine/section_run.h"
 #include "sim/engine/sm_queue.h"
 #include "sim/events/counters.h"
 #include "sim/gmmu/fault_buffer.h"
-#include "sim/gmmu/fault_unit.h"
+#include "sim/gpu/fault_path.h"
+#include "sim/gpu/fault_unit.h"
 
 namespace uvmsim::engine {
 
@@ -33,16 +33,19 @@ class KernelRun {
     std::uint64_t unit = 0;
     std::uint32_t section = 0;
     std::uint32_t step = 0;
-    std::uint32_t pending = 0;      // accesses of this part that missed, and one for those not taken yet
-    std::uint32_t raise_epoch = 0;  // its SM's, when this part first raised a fault; 0: it did not
+    std::uint32_t pending = 0;  // accesses of this part that missed and are waited for, and one while any is not taken
+    std::uint32_t stores_out = 0;  // that missed and are not waited for before the unit's end
     // Steps before these find their loads and stores mapped: seen at that view.
     std::uint32_t clear[2] = {0, 0};
     std::uint32_t clear_view = 0;
     std::uint16_t sm = 0;
-    std::uint16_t raised = 0;  // pages out in that epoch
+    bool ending = false;   // all done at `end` but for stores that are out
+    bool has_unit = false;
+    bool ended = false;  // none was left
     bool storing = false;      // part of the step: loads, then stores
     bool stored = false;       // its previous part was a store
     bool loaded = false;
+    Nanoseconds end{};
   };
   // Where the next unit's slice of an operand begins.
   struct NextSlice {
@@ -51,6 +54,7 @@ class KernelRun {
   };
 
  public:
+  static constexpr std::uint32_t kAll = ~std::uint32_t{0};
   // Memory of finished kernels, for the next ones.
   class Buffers {
     friend class KernelRun;
@@ -58,7 +62,8 @@ class KernelRun {
       std::vector<Lane> lanes;
       std::vector<SmQueue> sms;
       std::vector<Share> shares;
-      std::unique_ptr<Agenda> agenda;
+      std::unique_ptr<gpu::FaultUnit> fault_unit;
+      bool whole_gpu = false;  // the order of dispatch that the fault unit was made for
     };
     std::vector<Set> kept;
   };
@@ -77,7 +82,8 @@ class KernelRun {
   // kernel that begins with all its pages takes its recorded duration and what it then has to wait for.
   void start_beside_others(Nanoseconds now, Nanoseconds recorded);
   // The kernel computes up to and including `until`.
-  void advance(Nanoseconds until);
+  // Once so many raw faults are in the buffer, further ones only count: the driver will drop them.
+  void advance(Nanoseconds until, std::uint32_t enough = kAll);
   // The same; the driver will drop all faults that arrive by then. Returns how many raw faults these are, beyond those
   // in the buffer.
   std::uint32_t advance_unheard(Nanoseconds until);
@@ -86,7 +92,7 @@ class KernelRun {
   // The driver issued a replay at `now`, which reaches the first `sms` SMs.
   void replay(Nanoseconds now, std::uint32_t sms);
   // Nothing happens any more without a replay; its last event was at `latest()`.
-  bool waits() const { return agenda_->empty(); }
+  bool waits() const { return earliest() == kNever && fault_unit_->empty(); }
   Nanoseconds latest() const { return present_ + away_; }
   // The GPU computes for another process, until resume(): the kernel stands still, and so does its own clock.
   void suspend(Nanoseconds now);
@@ -98,10 +104,11 @@ class KernelRun {
   const KernelWork& work() const { return work_; }
 
  private:
+  static constexpr std::uint64_t kLoadBytes = 256, kStoreBytes = 128;  // of a request
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   // The kernel's own clock, by which all below this line runs: what it was suspended for does not count.
   Nanoseconds own(Nanoseconds time) const { return std::min(time, suspended_at_) - away_; }
-  void compute(Nanoseconds until);
+  void compute(Nanoseconds until, std::uint32_t enough);
   const PageMask& usable(std::uint64_t block, bool write) const {
     const ProcessorPages& mine = space_.pages(BlockIndex(block), me_);
     return write ? mine.writable : mine.mapped;
@@ -129,9 +136,11 @@ class KernelRun {
     }
     return pages.end;
   }
-  // Of the warps of a unit that access a page, those that raise faults of their own.
-  std::uint16_t faulting_warps(std::uint32_t warps) const {
-    return gmmu_.warps_share_faults ? std::uint16_t{1} : static_cast<std::uint16_t>(std::min(warps, 1024u));
+  // Requests of so many warps to a page that they share.
+  std::uint16_t requests(std::uint32_t warps, bool write) const {
+    const std::uint64_t bytes = std::min<std::uint64_t>(std::uint64_t{warps} * warp_bytes_, kBasePageBytes);
+    const std::uint64_t request = write ? kStoreBytes : kLoadBytes;
+    return static_cast<std::uint16_t>(std::max<std::uint64_t>(1, (bytes + request - 1) / request));
   }
   // Call before anything looks at pages: they may have been unmapped.
   void find_pages() {
@@ -140,15 +149,23 @@ class KernelRun {
     if (viewed_unmaps_ != unmaps) ++view_;
     viewed_unmaps_ = unmaps;
   }
-  bool missing(const Access& access) const { return !usable(access.block, access.write).test(access.page); }
-  bool next_event(Nanoseconds until);
-  void start_unit(std::uint32_t lane_index, Nanoseconds now);
-  void lane_at(Nanoseconds time, std::uint32_t lane) { agenda_->add(time, sm_count_ + lane); }
-  void sm_at(Nanoseconds time, std::uint32_t sm) { agenda_->add(time, sm); }
-  bool take_unit(Lane& lane);
+  // When the first SM has anything to do, unless a replay comes before; kNever: none has.
+  Nanoseconds earliest() const;
+  bool run_slice(Nanoseconds until);
+  void hear(Nanoseconds until, std::uint32_t enough);
+  void number_starts(Nanoseconds until);
+  void run(std::uint32_t sm_index, Nanoseconds until);
+  void note_next(std::uint32_t sm_index);
+  bool take_unit(std::uint32_t index);
+  void start_unit(std::uint32_t index, Nanoseconds now);
+  void end_unit(std::uint32_t index, Nanoseconds time);
+  Nanoseconds pass_time(const SectionRun& section, bool storing, Nanoseconds running) const;
+  Nanoseconds latency(const Lane& lane, bool migrated) const;
   Share* shares_of(std::uint32_t index) { return shares_.data() + index * most_operands_; }
   void plan_shares(std::uint32_t index);
   void plan_turns();
+  void plan_requests();
+  Nanoseconds spread(std::uint64_t most) { return most == 0 ? Nanoseconds{} : ns(random_.below(most)); }
   // The lane's present part, all its loads of a step or all its stores, joins the SM's queue. False if there are none.
   // Steps without any are left out, which takes until `now`.
   bool issue(std::uint32_t index, Nanoseconds& now);
@@ -175,22 +192,16 @@ class KernelRun {
     if (--lane.pending == 0) finish_part(index, now);
   }
   void finish_part(std::uint32_t index, Nanoseconds now);
-  void look_at_queue(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
-  void sleep_until(SmQueue& sm, std::uint32_t sm_index, Nanoseconds ready);
-  void wake(std::uint32_t sm_index, Nanoseconds now);
-  void serve(std::uint32_t sm_index, Nanoseconds now);
-  bool may_raise(const SmQueue& sm, bool scattered) const;
-  Nanoseconds retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now);
-  Nanoseconds raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
-  Nanoseconds take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
+  void serve(SmQueue& sm, std::uint32_t sm_index, Nanoseconds until);
+  bool take_rest(SmQueue& sm, std::uint32_t sm_index);
+  bool raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next);
+  Nanoseconds others_clear_until(const SmQueue& sm) const;
   bool skip_clear_steps(std::uint32_t index, Nanoseconds now);
   bool is_clear(const Lane& lane) const { return lane.step < lane.clear[lane.storing] && lane.clear_view == view_; }
   bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest);
   bool look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
                      std::vector<Untaken>& rest) const;
   void note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const;
-  Nanoseconds raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now);
-  Nanoseconds raise(SmQueue& sm, std::uint32_t sm_index, Access access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;
   std::vector<SectionRun> sections_;  // of it, once it has started
@@ -209,8 +220,15 @@ class KernelRun {
   std::vector<Lane> lanes_;
   std::vector<SmQueue> sms_;
   std::uint32_t sm_count_ = 0;
-  std::vector<std::uint32_t> sm_order_;
-  std::unique_ptr<Agenda> agenda_;   // of SMs, then of lanes
+  std::vector<Nanoseconds> next_;    // of each SM: when it has anything to do, unless a replay comes before
+  struct Begin {
+    Nanoseconds time{};
+    std::uint32_t lane = 0;
+    bool operator<(const Begin& other) const {
+      return time != other.time ? time < other.time : lane < other.lane;
+    }
+  };
+  std::vector<Begin> begins_;        // of a slice
   std::vector<Share> shares_;        // by lane and operand: plan_shares()
   std::size_t most_operands_ = 0;    // of a section
   std::vector<NextSlice> slices_;    // of each operand
@@ -223,17 +241,22 @@ class KernelRun {
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
-  std::uint32_t issue_depth_ = 1;  // parts that an SM has under way
+  bool waits_for_stores_ = false;
+  std::uint64_t warp_bytes_ = 0;       // of a warp in a step and operand
+  std::uint16_t load_instruction_ = 1;  // requests of a load of a warp
+  Nanoseconds pass_time_{};      // of a request that finds its page mapped
+  Nanoseconds burst_times_[2];
+  Nanoseconds pass_step_{};          // of a part that finds everything mapped: loads, stores
   Nanoseconds block_start_{};
-  Nanoseconds block_dispatch_{};
   Nanoseconds load_time_{};       // of a step's loads
   Nanoseconds load_times_[2];     // the same, by whether it loads
   Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded
-  Nanoseconds present_{};         // time of the event in hand
+  Nanoseconds present_{};         // the latest that any SM did
   Nanoseconds horizon_{};         // until then nothing is mapped or unmapped
-  gmmu::FaultUnit fault_unit_;
-  Nanoseconds unheard_until_{-1};  // faults that arrive by then are only counted
-  std::uint32_t unheard_ = 0;
+  gpu::FaultPath path_;
+  std::unique_ptr<gpu::FaultUnit> fault_unit_;
+  bool whole_gpu_ = false;
+  std::uint64_t replays_ = 0;
   Nanoseconds end_{};
   Nanoseconds away_{};  // suspended so long, until the last resume()
   Nanoseconds suspended_at_{INT64_MAX};

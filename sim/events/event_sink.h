@@ -32,6 +32,7 @@ struct FaultBatchEvent {
   std::uint64_t lowest_address;  // lowest of the faulting pages serviced or found stale
   std::uint32_t raw_faults, faulting_pages, blocks;
   bool write;  // access of the lowest page
+  std::uint32_t pages, sms;  // of the raw faults: pages that differ, those served before included, and SMs
 };
 struct TransferEvent {
   std::int32_t device;

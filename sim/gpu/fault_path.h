@@ -20,6 +20,7 @@ struct FaultPath {
   // From one request of an SM to the next.
   std::uint32_t load_ns = 2;        // of the same load
   std::uint32_t store_lane_ns = 4;  // lanes of a scattered store
+  std::uint32_t load_instruction_ns = 16;  // from one contiguous load to the next
   std::uint32_t request_ns = 8;     // store packets, instructions, requests that a replay repeats
 
   // From an SM's first missing request until it knows and stops.
