@@ -193,16 +193,12 @@ void FaultLoop::on_fetch() {
   std::uint32_t flushed = 0;
   if (config.fault_replay_policy == config::ReplayPolicy::kBatchFlush) {
     if (100 * summary.duplicates > config.fault_replay_update_put_ratio * raw) {
-      // These faults only count, as long as none of them can be lost.
-      const bool fits =
-          buffer_.has_room(std::uint64_t{system_.gmmu.load_requests_per_sm + system_.gmmu.store_lanes_per_sm} *
-                           system_.gpus[gpu_].sm_count * runs_.size());
+      // These faults only count.
       for (KernelRun* run : runs_) {
-        if (fits) {
-          flushed += run->advance_unheard(serviced);
-        } else {
-          run->advance(serviced);
-        }
+        const std::uint32_t raised = run->advance_unheard(serviced);
+        const std::uint32_t room = buffer_.depth() - buffer_.size();
+        counters().overflowed_faults += raised - std::min(raised, room);
+        flushed += std::min(raised, room);
       }
       flushed += buffer_.flush_update_put(serviced);
     } else {

@@ -196,13 +196,13 @@ void KernelRun::number_starts(Nanoseconds until) {
   }
 }
 
-// SMs compute up to `until`, but only so far that every unit that begins meanwhile is known before. False if none has
-// anything to do by then.
+// SMs compute up to `until`, but only so far that most units that begin meanwhile are known before; the others are
+// numbered by the next slice and begin a little late. False if no SM has anything to do by then.
 bool KernelRun::run_slice(Nanoseconds until) {
   const Nanoseconds first = earliest();
   if (first > until || first == kNever) return false;
   if (next_unit_ != work_.units) {
-    until = std::min(until, first + std::max(block_start_ - Nanoseconds(1), Nanoseconds{}));
+    until = std::min(until, first + std::max(block_start_ * 2 - Nanoseconds(1), Nanoseconds{}));
   }
   number_starts(until);
   for (std::uint32_t sm = 0; sm < sm_count_; ++sm) {
