@@ -47,8 +47,7 @@ KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& 
 
 KernelRun::~KernelRun() {
   if (lanes_.empty()) return;  // never started
-  buffers_.kept.push_back({std::move(lanes_), std::move(sms_), std::move(shares_), std::move(fault_unit_),
-                           whole_gpu_});
+  buffers_.kept.push_back({std::move(lanes_), std::move(sms_), std::move(shares_), std::move(fault_unit_), whole_gpu_});
 }
 
 // Begins where something was missing last time.
@@ -216,8 +215,8 @@ bool KernelRun::run_slice(Nanoseconds until) {
 void KernelRun::hear(Nanoseconds until, std::uint32_t enough) {
   fault_unit_->take(until, [&](Nanoseconds arrival, std::uint32_t sm, const gpu::RequestRun& run) {
     const bool write = run.kind == gpu::RequestKind::kStore || run.kind == gpu::RequestKind::kStoreLane;
-    counters_.overflowed_faults += buffer_.put(
-        {arrival + away_, run.page, sm, write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead});
+    counters_.overflowed_faults +=
+        buffer_.put({arrival + away_, run.page, sm, write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead});
     return buffer_.size() < enough;
   });
   if (buffer_.size() < enough) return;
@@ -389,9 +388,9 @@ void KernelRun::plan_turns() {
   load_time_ = lone || as_recorded_ ? Nanoseconds{} : ns(costs.load_ns);
   load_times_[true] = load_time_;
   const auto of = [&](Nanoseconds step, bool stored, bool loaded) {
-    const std::uint64_t turn =
-        lone ? (loaded ? costs.touch_ns : costs.touch_write_ns)
-             : (stored ? costs.store_ns : 0) + (stored && loaded ? costs.load_after_store_ns : 0);
+    const std::uint64_t turn = lone
+                                   ? (loaded ? costs.touch_ns : costs.touch_write_ns)
+                                   : (stored ? costs.store_ns : 0) + (stored && loaded ? costs.load_after_store_ns : 0);
     if (as_recorded_ && !lone) return work_.step;
     return std::max(step - std::min(step, load_times_[loaded]), ns(turn));
   };
@@ -421,8 +420,8 @@ void KernelRun::plan_requests() {
   std::uint64_t bytes = kFloat4;
   load_instruction_ = kFloat4 / kLoadBytes;
   if (plain_slices_) {
-    bytes = std::min<std::uint64_t>(2 * kFloat4, section.longest * kBasePageBytes / section.units / section.steps /
-                                                     work_.warps);
+    bytes = std::min<std::uint64_t>(2 * kFloat4,
+                                    section.longest * kBasePageBytes / section.units / section.steps / work_.warps);
   } else if (work_.pattern == Pattern::kStride) {
     bytes = section.longest * kBasePageBytes / work_.chunk / work_.warps;
     load_instruction_ = bytes > kLoadBytes ? kFloat4 / kLoadBytes : 1;

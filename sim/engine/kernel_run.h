@@ -39,11 +39,11 @@ class KernelRun {
     std::uint32_t clear[2] = {0, 0};
     std::uint32_t clear_view = 0;
     std::uint16_t sm = 0;
-    bool ending = false;   // all done at `end` but for stores that are out
+    bool ending = false;  // all done at `end` but for stores that are out
     bool has_unit = false;
-    bool ended = false;  // none was left
-    bool storing = false;      // part of the step: loads, then stores
-    bool stored = false;       // its previous part was a store
+    bool ended = false;    // none was left
+    bool storing = false;  // part of the step: loads, then stores
+    bool stored = false;   // its previous part was a store
     bool loaded = false;
     Nanoseconds end{};
   };
@@ -220,13 +220,11 @@ class KernelRun {
   std::vector<Lane> lanes_;
   std::vector<SmQueue> sms_;
   std::uint32_t sm_count_ = 0;
-  std::vector<Nanoseconds> next_;    // of each SM: when it has anything to do, unless a replay comes before
+  std::vector<Nanoseconds> next_;  // of each SM: when it has anything to do, unless a replay comes before
   struct Begin {
     Nanoseconds time{};
     std::uint32_t lane = 0;
-    bool operator<(const Begin& other) const {
-      return time != other.time ? time < other.time : lane < other.lane;
-    }
+    bool operator<(const Begin& other) const { return time != other.time ? time < other.time : lane < other.lane; }
   };
   std::vector<Begin> begins_;        // of a slice
   std::vector<Share> shares_;        // by lane and operand: plan_shares()
@@ -242,11 +240,11 @@ class KernelRun {
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
   bool waits_for_stores_ = false;
-  std::uint64_t warp_bytes_ = 0;       // of a warp in a step and operand
+  std::uint64_t warp_bytes_ = 0;        // of a warp in a step and operand
   std::uint16_t load_instruction_ = 1;  // requests of a load of a warp
-  Nanoseconds pass_time_{};      // of a request that finds its page mapped
+  Nanoseconds pass_time_{};             // of a request that finds its page mapped
   Nanoseconds burst_times_[2];
-  Nanoseconds pass_step_{};          // of a part that finds everything mapped: loads, stores
+  Nanoseconds pass_step_{};  // of a part that finds everything mapped: loads, stores
   Nanoseconds block_start_{};
   Nanoseconds load_time_{};       // of a step's loads
   Nanoseconds load_times_[2];     // the same, by whether it loads

@@ -94,8 +94,7 @@ inline bool KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next)
   const std::uint16_t wanted = sm.mixed ? std::min(next.left, load_instruction_) : next.left;
   // Warps of a loop come back from their last loads one by one.
   const bool trickle = !next.write && !next.scattered && lane.step != 0;
-  const gpu::Miss miss{PageIndex(page), sm.taken.lane, wanted, next.write ? std::uint16_t{1} : load_instruction_,
-                       kind};
+  const gpu::Miss miss{PageIndex(page), sm.taken.lane, wanted, next.write ? std::uint16_t{1} : load_instruction_, kind};
   const std::uint32_t sent = sm.requests.raise(path_, *fault_unit_, sm_index, sm.now, miss, [&] {
     // Warps that wait: the others of this unit, and all of those behind it.
     std::uint32_t waiting = !trickle ? work_.warps - 1 : 0;
@@ -182,7 +181,9 @@ void KernelRun::serve(SmQueue& sm, std::uint32_t sm_index, Nanoseconds until) {
         continue;
       }
       sm.take();
-      if (lanes_[lane].step != 0 && !lanes_[lane].storing && !sm.rest.front().scattered && (sm.rest.size() > 1 || sm.rest.front().count > 1)) sm.mix();
+      if (lanes_[lane].step != 0 && !lanes_[lane].storing && !sm.rest.front().scattered &&
+          (sm.rest.size() > 1 || sm.rest.front().count > 1))
+        sm.mix();
     }
     if (sm.now > until) return;
     if (!take_rest(sm, sm_index)) {

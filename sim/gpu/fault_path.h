@@ -18,10 +18,10 @@ struct FaultPath {
   std::uint32_t regions = 14;        // of 32 KB in which these lie
 
   // From one request of an SM to the next.
-  std::uint32_t load_ns = 2;        // of the same load
-  std::uint32_t store_lane_ns = 4;  // lanes of a scattered store
+  std::uint32_t load_ns = 2;               // of the same load
+  std::uint32_t store_lane_ns = 4;         // lanes of a scattered store
   std::uint32_t load_instruction_ns = 16;  // from one contiguous load to the next
-  std::uint32_t request_ns = 8;     // store packets, instructions, requests that a replay repeats
+  std::uint32_t request_ns = 8;            // store packets, instructions, requests that a replay repeats
 
   // From an SM's first missing request until it knows and stops.
   std::uint32_t known_ns = 13;       // where the page table's line is at hand

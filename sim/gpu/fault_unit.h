@@ -42,8 +42,8 @@ class FaultUnit {
   // An SM's runs come in order of time; they may lie ahead.
   void send(std::uint32_t sm, const RequestRun& run);
 
-  // Takes what the unit takes up to and including `until`, in its order: f(arrival, sm, run) for each raw fault, until that
-  // returns false.
+  // Takes what the unit takes up to and including `until`, in its order: f(arrival, sm, run) for each raw fault, until
+  // that returns false.
   template <class F>
   void take(Nanoseconds until, F&& f);
   // The same for nobody to hear. Returns how many raw faults that were.

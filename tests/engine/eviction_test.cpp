@@ -269,7 +269,8 @@ TEST(Eviction, ACyclicScanSuffersMoreFromLessMemory) {
 }
 
 // One thread block of 16 warps on one SM, each of which reads and then writes a page in a block of 2 MB of its own;
-// less memory than that. All warps load before the first stores, and by then its block is gone: every block comes twice.
+// less memory than that. All warps load before the first stores, and by then its block is gone: every block comes
+// twice.
 TEST(Eviction, StoresOfASparseKernelFindTheirBlocksGoneAgain) {
   constexpr std::uint64_t kWarps = 16, kCapacity = 8;
   Program program;
