@@ -20,7 +20,7 @@ class BadOptions : public CommandTest {
 TEST_F(BadOptions, Commands) {
   expect_one_line_error(run({}), {"no command", "--help"});
   expect_one_line_error(
-      run({"rnu"}), {"unknown command 'rnu'", "did you mean 'run'", "allowed: run, fit, why, advise, bounds, check"});
+      run({"rnu"}), {"unknown command 'rnu'", "did you mean 'run'", "allowed: run, fit, why, cliff, advise, bounds"});
   expect_one_line_error(run({"help", "nothing"}), {"unknown command 'nothing'", "allowed:"});
   expect_one_line_error(run({"--osf", "2"}), {"unknown command '--osf'"});
 }
