@@ -219,6 +219,7 @@ def is_unobserved(machine):
     return machine.endswith("unobserved")
 
 
+MACHINES_OF_OTHERS = {machine for _, _, machine, _ in CAMPAIGNS}
 GROUPS = [
     ("unobserved, known accesses", lambda m, w: is_unobserved(m) and w in (CLASSES["ordered"], CLASSES["parallel"])),
     ("unobserved, single PyTorch calls", lambda m, w: is_unobserved(m) and w == CLASSES["library"]),
@@ -227,7 +228,7 @@ GROUPS = [
     ("under a profiler, one thread, known accesses", lambda m, w: not is_unobserved(m) and w == CLASSES["ordered"]),
     ("under a profiler, many threads, known accesses", lambda m, w: not is_unobserved(m) and w == CLASSES["parallel"]),
     ("under a profiler, single PyTorch calls", lambda m, w: not is_unobserved(m) and w == CLASSES["library"]),
-    ("programs of others, within memory", lambda m, w: m.startswith(("RTX", "GTX")) and "beyond" not in w),
+    ("programs of others, within memory", lambda m, w: m in MACHINES_OF_OTHERS and "beyond" not in w),
     ("programs of others, beyond memory", lambda m, w: "beyond memory" in w),
 ]
 
