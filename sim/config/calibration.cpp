@@ -47,8 +47,10 @@ struct Spread {
 // - the hosts of two machines with an H200 differ by a quarter; that their links differ by 3 % is assumed;
 // - programs held out of a fit deviate by up to a third (RTX 5090), most by less than a tenth;
 // - the driver of the fitted machines serves the faults of AlexNet and DLRM at 1.5 in 0.43 to 0.95 of the H200's time,
-//   copies aside; slower ones are taken to be as much slower as a host may be. Their links reach 0.86 to 1.02 times the
-//   H200's part of the nominal bandwidth. tests/config/calibration_test.cpp compares with the files.
+//   copies aside. Their links reach 0.86 to 1.02 times the H200's part of the nominal bandwidth.
+//   tests/config/calibration_test.cpp compares with the files;
+// - an A30 that nothing was fitted to takes as long as with up to 3.2 times the H200's costs
+//   (tests/ground_truth/campaign_test.cpp).
 Spread spread_of(Calibration::Kind kind) {
   switch (kind) {
     case Calibration::Kind::kMeasured:
@@ -59,7 +61,7 @@ Spread spread_of(Calibration::Kind kind) {
     case Calibration::Kind::kCarriedOver:
       break;
   }
-  return {"0.43", "1.25", "1.02", "0.86", "1.25", "0.8"};
+  return {"0.43", "3.2", "1.02", "0.86", "1.25", "0.8"};
 }
 
 std::vector<std::string> settings(const char* costs, const char* link, const char* host) {

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <utility>
 
+#include "sim/config/calibration.h"
 #include "sim/config/load_system.h"
 #include "sim/validate/validation.h"
 #include "sim/validate/validation_report.h"
@@ -74,6 +75,33 @@ INSTANTIATE_TEST_SUITE_P(Machines, Campaigns, ::testing::ValuesIn(kCampaignFiles
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// No cost of the A30 was fitted, so its times are to lie within the range that is printed for such systems.
+TEST(CarriedOverCosts, RangeHoldsTheTimesOfAMachineThatNothingWasFittedTo) {
+  validate::ExperimentFile file = read({"oversubscribed_a30.jsonl", ""});
+  std::erase_if(file.experiments,
+                [](const auto& one) { return one.campaign->capacity_bytes.value_or(0) >= 20000000000; });
+  ASSERT_EQ(file.experiments.size(), 4u);
+  const auto times = [&](const std::vector<std::string>& settings) {
+    config::SystemConfig system = config::load_system("a30-pcie4");
+    config::apply_overrides(system, settings);
+    return validate::validate({file}, system).comparisons;
+  };
+  const config::Corners corners = config::corners_of(config::Calibration::Kind::kCarriedOver);
+  const auto fast = times(corners.fast), slow = times(corners.slow);
+  std::size_t compared = 0;
+  for (std::size_t i = 0; i < fast.size(); ++i) {
+    for (std::size_t step = 0; step < fast[i].campaign->steps.size(); ++step) {
+      const auto least = fast[i].campaign->steps[step].pair(validate::figure::kTime);
+      const auto most = slow[i].campaign->steps[step].pair(validate::figure::kTime);
+      if (!least) continue;
+      EXPECT_LE(least->simulated, least->measured) << fast[i].name << " step " << step;
+      EXPECT_GE(most->simulated, most->measured) << fast[i].name << " step " << step;
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 8u);
+}
 
 }  // namespace
 
