@@ -30,8 +30,8 @@ Examples:
 
 constexpr const char* kCliffNotes = R"(
 The program runs with nine equal steps less memory, from all that it needs to that / the largest factor; the steepest step
-is divided again and again, until it is 1/200 of the footprint. "it back": memory that comes to the GPU and had been there
-before in the same iteration or an earlier one. Waits are summed as by `uvmsim why`, which explains one factor.
+is divided again and again, until it is 1/200 of the footprint. "came back": memory that comes to the GPU after it was
+evicted from it. Waits are summed as by `uvmsim why`, which explains one factor.
 Every time is that of a run, `uvmsim run --capacity-bytes N` prints it.
 )";
 

@@ -19,14 +19,9 @@ using report::format_bytes;
 using report::format_ms;
 using report::format_thousandths;
 
-constexpr std::size_t kMostRows = 5, kLongestName = 44, kHang = 2;
+constexpr std::size_t kMostRows = 5, kHang = 2;
 
 std::string wait_ms(std::int64_t ns) { return format_ms(Nanoseconds(ns)); }
-
-std::string short_name(const std::string& name) {
-  const std::string plain = plain_text(name);
-  return plain.size() <= kLongestName ? plain : plain.substr(0, kLongestName - 3) + "...";
-}
 
 bool all_settled(const Answer& answer) {
   return answer.run.unlimited->is_settled && std::ranges::all_of(answer.places, &Place::is_settled);
@@ -51,10 +46,10 @@ std::string places_text(const Answer& answer) {
 }
 
 std::string growth_text(const std::vector<Growth>& rows, const char* what) {
-  TextTable table({what, "waits (ms)", "then", "it back", "then", "it grows as memory"});
+  TextTable table({what, "waits (ms)", "then", "came back", "then", "main cause of the growth"});
   for (std::size_t i = 0; i < rows.size() && i < kMostRows; ++i) {
     const Growth& row = rows[i];
-    table.add_row({short_name(row.name), wait_ms(row.before.stall_ns), wait_ms(row.after.stall_ns),
+    table.add_row({why::short_name(row.name), wait_ms(row.before.stall_ns), wait_ms(row.after.stall_ns),
                    format_bytes(row.before.back_bytes), format_bytes(row.after.back_bytes),
                    why::cause_text(row.main_cause())});
   }
@@ -77,11 +72,15 @@ std::string verdict_text(const Answer& answer) {
 std::string mechanism_text(const Answer& answer) {
   const Growth& all = answer.all;
   if (answer.steepness_thousandths == 0 || all.stall_ns() <= 0) return "";
-  return fmt::format(
-      "There kernels wait {} instead of {} ms, summed over all that run side by side, because memory {}: of the memory "
-      "that comes to the GPU {} instead of {} were there before and had been evicted before they were used again.",
-      wait_ms(all.after.stall_ns), wait_ms(all.before.stall_ns), why::cause_text(all.main_cause()),
-      format_bytes(all.after.back_bytes), format_bytes(all.before.back_bytes));
+  std::string text = fmt::format(
+      "There kernels wait {} instead of {} ms, summed over all that run side by side; the main cause of the growth: "
+      "{}.",
+      wait_ms(all.after.stall_ns), wait_ms(all.before.stall_ns), why::cause_text(all.main_cause()));
+  if (all.main_cause() == why::Cause::kCameBack) {
+    text += fmt::format(" {} instead of {} of memory were evicted before they were used again.",
+                        format_bytes(all.after.back_bytes), format_bytes(all.before.back_bytes));
+  }
+  return text;
 }
 
 Json place_json(const Place& place) {

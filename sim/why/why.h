@@ -55,6 +55,9 @@ Answer read_waits(const std::string& profile, report::RunRecord run);
 // Of one iteration of it, or of the whole run: the waits alone, without a run.
 Answer read_waits(const std::string& profile, std::optional<std::uint64_t> iteration);
 
+// Returns a kernel's or an allocation's name as plain text, short enough for a column.
+std::string short_name(const std::string& name);
+
 // Formats one screen of text.
 std::string why_text(const Answer& answer);
 // Formats schema "uvmsim.why/1" (README.md), one line.

@@ -6,6 +6,7 @@
 
 #include "sim/common/plain_text.h"
 #include "sim/common/version.h"
+#include "sim/formats/printable.h"
 #include "sim/formats/wrapped.h"
 #include "sim/report/numbers.h"
 #include "sim/why/why.h"
@@ -29,11 +30,6 @@ std::string percent(std::int64_t part, std::int64_t whole) {
   const std::uint64_t share =
       report::ratio_thousandths(static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(whole));
   return fmt::format("{} %", (share + 5) / 10);
-}
-
-std::string short_name(const std::string& name) {
-  const std::string plain = plain_text(name);
-  return plain.size() <= kLongestName ? plain : plain.substr(0, kLongestName - 3) + "...";
 }
 
 const Counters& counters_of(const report::RunRecord& run, Counters& settled_counters) {
@@ -146,6 +142,11 @@ Json waiting_json(const Waiting& waiting, const char* count) {
 }
 
 }  // namespace
+
+std::string short_name(const std::string& name) {
+  const std::string plain = plain_text(name);
+  return plain.size() <= kLongestName ? plain : plain.substr(0, utf8_cut(plain, kLongestName - 3)) + "...";
+}
 
 std::string why_text(const Answer& answer) {
   const report::RunRecord& run = answer.run;

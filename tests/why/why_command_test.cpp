@@ -98,6 +98,19 @@ TEST_F(Why, OneScreenInWords) {
   EXPECT_LT(std::count(result.out.begin(), result.out.end(), '\n'), 45);
 }
 
+// A column cuts between characters, not within one.
+TEST_F(Why, LongNamesAreCutAtACharacter) {
+  std::string trace = two_iterations(32), name;
+  for (int i = 0; i < 30; ++i) name += "\u00e9";
+  for (std::size_t at = 0; (at = trace.find("\"name\":\"k\"", at)) != std::string::npos;) {
+    trace.replace(at, 10, "\"name\":\"" + name + "\"");
+    at += name.size();
+  }
+  const CommandResult result = why(trace, {"--osf", "2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr(name.substr(0, 40) + "... "));
+}
+
 TEST_F(Why, WrongCommandLines) {
   folder.write("trace.jsonl", two_iterations(16));
   expect_one_line_error(run({"why"}), {"no trace given"});
