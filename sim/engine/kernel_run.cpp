@@ -208,6 +208,8 @@ void KernelRun::plan_shares(std::uint32_t index) {
     }
   } else if (work_.pattern == Pattern::kTiles) {
     plan_marches(work_, section, lane.unit - section.first_unit, share);
+  } else {
+    std::fill_n(share, section.operands.size(), Share{});  // another kernel's
   }
 }
 
@@ -314,6 +316,23 @@ void KernelRun::plan_turns() {
   block_dispatch_ = ns(costs.block_dispatch_ns);
 }
 
+// Up to when what waits in the SM's queue is known to find everything mapped.
+Nanoseconds KernelRun::others_clear_until(const SmQueue& sm) const {
+  Nanoseconds until = kNever;
+  sm.for_each_waiting([&](const Turn& turn) {
+    const Lane& lane = lanes_[turn.lane];
+    Nanoseconds clear = turn.ready;
+    if (!lane.storing && lane.clear_view == view_) {
+      const SectionRun& section = sections_[lane.section];
+      const std::uint32_t end =
+          section.watched_outputs.empty() ? lane.clear[0] : std::min(lane.clear[0], lane.clear[1]);
+      if (end > lane.step) clear += (section.load_time + section.turn_time) * (end - lane.step);
+    }
+    until = std::min(until, clear);
+  });
+  return until;
+}
+
 // The lane's loads pass at `now`. Goes on to the last of the steps ahead that pass as well before anything can change;
 // false if there are none.
 bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
@@ -321,11 +340,16 @@ bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   if (lane.storing || lane.clear_view != view_) return false;
   const SectionRun& section = sections_[lane.section];
   std::uint32_t end = std::min(lane.clear[0], section.steps - 1);
-  if (section.early_stores && work_.pattern != Pattern::kTiles) end = std::min(end, lane.clear[1]);
+  const bool stores_too =
+      work_.within_pages ? !section.watched_outputs.empty() : section.early_stores && work_.pattern != Pattern::kTiles;
+  if (stores_too) end = std::min(end, lane.clear[1]);
   if (end <= lane.step + 1 || horizon_ <= now) return false;
+  // Warps that come back to their pages stop behind the first of their SM that misses.
+  const Nanoseconds limit = work_.within_pages ? std::min(horizon_, others_clear_until(sms_[lane.sm])) : horizon_;
+  if (limit <= now) return false;
   const Nanoseconds step = section.load_time + section.turn_time;
   const auto steps = static_cast<std::uint32_t>(
-      std::min<std::int64_t>(end - lane.step, step.value == 0 ? end : (horizon_ - now).value / step.value));
+      std::min<std::int64_t>(end - lane.step, step.value == 0 ? end : (limit - now).value / step.value));
   if (steps == 0) return false;
   lane.step += steps;
   now += step * steps;

@@ -183,6 +183,7 @@ class KernelRun {
   Nanoseconds retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now);
   Nanoseconds raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
   Nanoseconds take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
+  Nanoseconds others_clear_until(const SmQueue& sm) const;
   bool skip_clear_steps(std::uint32_t index, Nanoseconds now);
   bool is_clear(const Lane& lane) const { return lane.step < lane.clear[lane.storing] && lane.clear_view == view_; }
   bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest);

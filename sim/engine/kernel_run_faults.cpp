@@ -145,7 +145,7 @@ void KernelRun::note_clear_steps(const SectionRun& section, Lane& lane, const Sh
   std::uint64_t clear = work_.explicit_touches ? 0 : section.steps;  // a list of touches has no operands
   for (const std::uint32_t i : section.watched(lane.storing)) {
     clear = std::min(
-        clear, clear_steps(work_, section, section.operands[i], shares[i], lane.step,
+        clear, clear_steps(work_, section, section.operands[i], shares[i], lane.unit - section.first_unit, lane.step,
                            [&](PageRange pages) { return first_missing(section.operands[i], shares[i], pages); }));
   }
   lane.clear[lane.storing] = static_cast<std::uint32_t>(clear);

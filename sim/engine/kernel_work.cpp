@@ -2,6 +2,7 @@
 #include "sim/engine/kernel_work.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
@@ -142,6 +143,7 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& p
                             touch.mode != trace::AccessMode::kRead});
   }
   Section section;
+  std::uint64_t steps_per_page = 1;
   if (work.explicit_touches) {
     work.chunk = ceil_div(work.touches.size(), work.threads);
   } else {
@@ -150,12 +152,21 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& p
     }
     section.longest = longest(section.operands);
     work.chunk = ceil_div(section.longest, work.threads);
+    if (kernel.bytes_per_thread_access != 0) {
+      steps_per_page = std::max<std::uint64_t>(1, kBasePageBytes / kernel.bytes_per_thread_access);
+      work.within_pages = true;
+    }
   }
   section.units = kernel.grid.count() * warps_per_block;
-  section.steps = static_cast<std::uint32_t>(std::max<std::uint64_t>(work.chunk, 1));
+  const std::uint64_t chunk = std::max<std::uint64_t>(work.chunk, 1);
+  if (chunk > std::numeric_limits<std::uint32_t>::max() / steps_per_page) {
+    throw_input_error("a thread of kernel '{}' makes {} accesses to each of {} pages; allowed: up to {} in all",
+                      kernel.name, steps_per_page, chunk, std::numeric_limits<std::uint32_t>::max());
+  }
+  section.steps = static_cast<std::uint32_t>(chunk * steps_per_page);
   work.lanes = static_cast<std::uint32_t>(std::min<std::uint64_t>(section.units, resident_blocks * warps_per_block));
   const std::uint64_t touched = work.explicit_touches ? work.touches.size() : section.longest;
-  section.units = units_to_simulate(section.units, ceil_div(touched, std::uint64_t{section.steps}), work.lanes);
+  section.units = units_to_simulate(section.units, ceil_div(touched, chunk), work.lanes);
   work.units = section.units;
   work.lanes_per_sm_group = static_cast<std::uint32_t>(warps_per_block);
   work.sections.push_back(std::move(section));

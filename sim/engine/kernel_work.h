@@ -8,7 +8,10 @@
 //            which the blocks that share them march in step; a tile of the output at the end, row by row.
 //            Operands that are no matrix go as slices.
 //   planes   block b has the b-th plane of every image in an NCHW tensor: loads them image by image, then stores
-//   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp
+//   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp. In a
+//            step a thread takes one touch, one page, or, where the kernel says how much an instruction of a thread
+//            reads, that many bytes: then it comes back to a page many times, and may find that it was evicted
+//            meanwhile
 // A unit is a thread block (or several that share a page), or a warp. Units start in order as places on the SMs become
 // free, so that the resident ones form a front that moves through the operands.
 #pragma once
@@ -207,7 +210,8 @@ struct KernelWork {
   bool explicit_touches = false;
   std::vector<PageRef> touches;
   std::uint64_t threads = 0;
-  std::uint64_t chunk = 0;  // touches (or pages per operand) of one thread
+  std::uint64_t chunk = 0;    // touches (or pages per operand) of one thread
+  bool within_pages = false;  // a step is an instruction, and takes less than a page of the longest operand
 
   bool touches_anything() const {
     return !touches.empty() || std::any_of(sections.begin(), sections.end(),

@@ -80,6 +80,11 @@ class SmQueue {
     if (taking) return taken.ready;
     return begin_ == end_ ? kNever : at(begin_).ready;
   }
+  // f(turn) for all parts in the queue, in no order that matters.
+  template <class F>
+  void for_each_waiting(F&& f) const {
+    for (std::uint32_t place = begin_; place != end_; ++place) f(at(place));
+  }
   // The part at the head of the queue, if none is being taken; it must be there.
   const Turn& next() const { return at(begin_); }
   // Issues parts that are ready by `limit`, those of the oldest units first, until `depth` of them are under way. What

@@ -141,14 +141,36 @@ void plane_pages(const KernelWork& work, const SectionRun& section, std::uint64_
   }
 }
 
-template <class F>
-void thread_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
-                  bool stores, F&& f) {
+// The threads of a warp: [begin, end).
+struct ThreadRange {
+  std::uint64_t begin = 0, end = 0;
+};
+inline ThreadRange threads_of(const KernelWork& work, std::uint64_t unit) {
   const std::uint64_t groups = work.units / work.lanes_per_sm_group;
   const std::uint64_t threads_per_group = work.threads / groups;
   const std::uint64_t group = unit / work.lanes_per_sm_group;
   const std::uint64_t first = group * threads_per_group + unit % work.lanes_per_sm_group * kWarpThreads;
-  const std::uint64_t end = std::min(first + kWarpThreads, (group + 1) * threads_per_group);
+  return {first, std::min(first + kWarpThreads, (group + 1) * threads_per_group)};
+}
+
+// Kernels within pages: where in an operand a thread's share lies. Of one that is shorter than a page per thread,
+// several threads share each page.
+struct ThreadShares {
+  ThreadShares(const KernelWork& work, const Operand& operand)
+      : pages(std::max<std::uint64_t>(1, (operand.pages + work.threads - 1) / work.threads)),
+        threads_per_page(std::max<std::uint64_t>(1, (work.threads + operand.pages - 1) / operand.pages)) {}
+  std::uint64_t first_page(std::uint64_t thread) const {
+    return pages > 1 ? thread * pages : thread / threads_per_page;
+  }
+
+  std::uint64_t pages;  // of a thread
+  std::uint64_t threads_per_page;
+};
+
+template <class F>
+void thread_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
+                  bool stores, F&& f) {
+  const ThreadRange threads = threads_of(work, unit);
   std::uint64_t previous = ~std::uint64_t{0};
   const auto once = [&](const PageRun& run) {
     const std::uint64_t page = run.block.value * kPagesPerBlock + run.first;
@@ -156,7 +178,19 @@ void thread_pages(const KernelWork& work, const SectionRun& section, std::uint64
     previous = page;
     f(run, 1, true);
   };
-  for (std::uint64_t thread = first; thread < end; ++thread) {
+  if (work.within_pages) {
+    for (const std::uint32_t i : section.watched(stores)) {
+      const Operand& operand = section.operands[i];
+      const ThreadShares shares(work, operand);
+      const std::uint64_t into = shares.pages * step / section.steps;
+      for (std::uint64_t thread = threads.begin; thread < threads.end; ++thread) {
+        const std::uint64_t at = shares.first_page(thread) + into;
+        if (at < operand.pages) once(operand.run(at, at + 1));
+      }
+    }
+    return;
+  }
+  for (std::uint64_t thread = threads.begin; thread < threads.end; ++thread) {
     const std::uint64_t at = thread * work.chunk + step;
     if (work.explicit_touches) {
       if (at >= work.touches.size()) break;
@@ -192,8 +226,21 @@ void for_each_page(const KernelWork& work, const SectionRun& section, std::uint6
 // of `step` itself are. first_missing(positions): the first of them that is not mapped, their end if all are.
 template <class F>
 std::uint64_t clear_steps(const KernelWork& work, const SectionRun& section, const Operand& operand, const Share& share,
-                          std::uint32_t step, F&& first_missing) {
+                          std::uint64_t unit, std::uint32_t step, F&& first_missing) {
   const std::uint64_t n = share.pages();
+  if (work.within_pages) {
+    const ThreadShares shares(work, operand);
+    const std::uint64_t into = shares.pages * step / section.steps;
+    std::uint64_t clear = shares.pages;  // of a share's pages
+    const ThreadRange threads = threads_of(work, unit);
+    for (std::uint64_t thread = threads.begin; thread < threads.end; ++thread) {
+      const std::uint64_t first = shares.first_page(thread);
+      const std::uint64_t end = std::min(first + clear, operand.pages);
+      if (first + into < end) clear = std::min(clear, first_missing({first + into, end}) - first);
+    }
+    // Page k of a share begins with step k * steps / pages, rounded up.
+    return (clear * section.steps + shares.pages - 1) / shares.pages;
+  }
   if (work.pattern == Pattern::kSlices) {
     if (work.rows && n > 1) return first_missing(share) == share.end ? section.steps : 0;
     if (operand.write && !stores_in_every_step(section, operand)) {

@@ -23,16 +23,18 @@ struct GeneratorOptions {
   // Total of all objects; rounded down to a size that the pattern can use.
   std::uint64_t bytes = std::uint64_t{64} << 20;
   std::uint64_t repeats = 1;
-  std::uint64_t kernels = 1;           // per repeat
-  std::uint32_t gpus = 4;              // pipeline: stages, one per GPU
-  std::uint32_t write_percent = 0;     // share of the touched pages that are written; the rest are read
-  std::uint64_t seed = 1;              // of random, zipf and pointer_chase
-  std::uint64_t stride_bytes = 65536;  // strided, pointer_chase: distance of touched pages; multiple of 4096
-  std::uint64_t touches = 4096;        // random, zipf: draws per kernel
+  std::uint64_t kernels = 1;        // per repeat
+  std::uint32_t gpus = 4;           // pipeline: stages, one per GPU
+  std::uint32_t write_percent = 0;  // share of the touched pages that are written; the rest are read
+  std::uint64_t seed = 1;           // of random, zipf and pointer_chase
+  // strided, pointer_chase: distance of touched pages; row_per_thread, column_per_thread: length of a row. Multiple of
+  // 4096
+  std::uint64_t stride_bytes = 65536;
+  std::uint64_t touches = 4096;  // random, zipf: draws per kernel
   std::uint32_t zipf_exponent_thousandths = 1000;
   std::uint64_t halo_bytes = 65536;    // stencil: read beyond each end of a band; multiple of 4096
   std::uint32_t tile = 128;            // tiled_matmul: edge of a tile in elements
-  std::uint32_t element_bytes = 4;     // tiled_matmul
+  std::uint32_t element_bytes = 4;     // tiled_matmul, row_per_thread, column_per_thread
   std::uint64_t blocks_per_phase = 0;  // tiled_matmul: 0 = one row of tiles
   std::uint64_t scans = 4;             // repeated_scan: passes inside one kernel
   std::int64_t duration_ns = 0;        // of every kernel; 0 = 2 us + 1 ns per 1000 bytes touched (600 ns per touch

@@ -55,6 +55,36 @@ class Scan final : public SyntheticProgram {
   bool turns_;
 };
 
+// A matrix whose rows are `stride_bytes` long, read word by word.
+class WordsOfAMatrix final : public SyntheticProgram {
+ public:
+  enum class Thread : std::uint8_t { kPerRow, kPerColumn };
+
+  WordsOfAMatrix(const GeneratorOptions& options, Thread thread) : SyntheticProgram(options), thread_(thread) {
+    const std::uint64_t e = options.element_bytes, row = options.stride_bytes;
+    if (e != 1 && e != 2 && e != 4 && e != 8) throw_input_error("element-bytes is {}; allowed: 1, 2, 4, 8", e);
+    const std::uint64_t rows = options.bytes / row;
+    if (rows == 0) throw_input_error("bytes is {}; allowed: at least a row of {} (stride-bytes)", options.bytes, row);
+    const std::uint64_t threads = thread == Thread::kPerRow ? rows : row / e;
+    block_ = std::min<std::uint64_t>(options.block, threads);
+    blocks_ = threads / block_;
+    if (blocks_ > INT32_MAX) throw_input_error("{} thread blocks; allowed: up to {}", blocks_, INT32_MAX);
+    add_object((thread == Thread::kPerRow ? blocks_ * block_ : rows) * row);
+  }
+
+ private:
+  void fill(std::uint64_t, std::uint64_t, Kernel& kernel) override {
+    kernel.grid.x = static_cast<std::uint32_t>(blocks_);
+    kernel.block.x = static_cast<std::uint32_t>(block_);
+    kernel.distribution = thread_ == Thread::kPerRow ? Distribution::kThreadChunk : Distribution::kGridStride;
+    kernel.bytes_per_thread_access = options_.element_bytes;
+    add_access(kernel, 0, 0, object_pages(0));
+  }
+
+  Thread thread_;
+  std::uint64_t blocks_ = 1, block_ = 1;
+};
+
 class CyclicScan final : public SyntheticProgram {
  public:
   explicit CyclicScan(const GeneratorOptions& options) : SyntheticProgram(options) {
@@ -146,6 +176,17 @@ std::span<const GeneratorPattern> scan_patterns() {
       {"strided", "one page every stride-bytes of one object; kernel k starts k pages later",
        "With s = stride / 4096, kernel k touches ceil((N - k mod s) / s) pages; s kernels touch all N.",
        make_pattern<Strided>},
+      {"row_per_thread",
+       "every thread walks a row of its own, stride-bytes long, by element-bytes; the lanes of a warp are on as "
+       "many rows and come back to a page 4096 / element-bytes times",
+       "N pages. With C >= N every page comes once. With less, every row of the resident threads is in use at "
+       "the same time: where their VA blocks do not fit, a page may leave between two of its reads, and comes again.",
+       make_pattern<WordsOfAMatrix, WordsOfAMatrix::Thread::kPerRow>},
+      {"column_per_thread",
+       "every thread walks a column by element-bytes, so that all of them are in the same row, stride-bytes long, "
+       "at a time",
+       "The rows in order: N misses in each repeat under LRU with C < N, and in the first only with C >= N.",
+       make_pattern<WordsOfAMatrix, WordsOfAMatrix::Thread::kPerColumn>},
       {"stencil",
        "two arrays of bytes/2; kernel k reads band k of one with a halo on both sides and writes band k "
        "of the other; the arrays change places every repeat",

@@ -209,9 +209,11 @@ void parts(Part& part, Of<Part, UnitCount> item) {
 enum class Distribution : std::uint8_t {
   kBlockLinear,  // block b of G touches the share [b/G, (b+1)/G) of every operand (library kernels; the default)
   kGridStride,   // grid-stride loop: consecutive threads touch consecutive bytes, the whole grid advances together
-  kThreadChunk,  // thread t of T walks its own contiguous share [t/T, (t+1)/T) of the touch list or of every operand
-  kTiled,        // matrix products and convolutions: panels, marched inputs, outputs at the end; phases, if any, state
-                 // what is touched repeatedly where that matters
+  // Thread t of T walks its own contiguous share [t/T, (t+1)/T) of the touch list or of every operand: page by page, or
+  // in accesses of bytes_per_thread_access, so that it comes back to each page many times (a matrix row per thread).
+  kThreadChunk,
+  kTiled,  // matrix products and convolutions: panels, marched inputs, outputs at the end; phases, if any, state
+           // what is touched repeatedly where that matters
 };
 
 // The source of the accesses.
@@ -267,8 +269,9 @@ void fields(Walk& walk, Of<Walk, Kernel> kernel) {
   host_gap(walk, kernel.host_gap_ns);
   walk.time(UVMSIM_FIELD(kernel, duration_ns), kRequired, "with everything resident, not instrumented");
   walk.name(UVMSIM_FIELD(kernel, distribution), kOptional, "which block touches what, where no phases say so");
-  walk.number(UVMSIM_FIELD(kernel, bytes_per_thread_access), kOptional,
-              "width of one access of one thread, for grid_stride and touches; 0: 4");
+  walk.number(
+      UVMSIM_FIELD(kernel, bytes_per_thread_access), kOptional,
+      "width of one access of one thread, for grid_stride, touches and thread_chunk; 0: 4, of thread_chunk a page");
   walk.name(UVMSIM_FIELD(kernel, coverage), kOptional, "where the accesses come from");
   walk.list("accesses", kernel.accesses, kRequired, "what it touches; a position in this list is a slot");
   walk.list("touches", kernel.touches, kOptional, "an explicit order; without it, by distribution");

@@ -22,7 +22,7 @@ std::uint64_t copies_out(const Counters& c) {
 
 }  // namespace
 
-const std::array<LimitInfo, 11> kLimitTable{{
+const std::array<LimitInfo, 12> kLimitTable{{
     {"time_permille", &Limits::time_permille, "time"},
     {"bytes_permille", &Limits::bytes_permille, "bytes"},
     {"bytes_blocks", &Limits::bytes_blocks, "bytes"},
@@ -34,6 +34,7 @@ const std::array<LimitInfo, 11> kLimitTable{{
     {"chunks_permille", &Limits::chunks_permille, "chunks given"},
     {"services_permille", &Limits::services_permille, "services"},
     {"evictions_permille", &Limits::evictions_permille, "evictions"},
+    {"fault_pages_permille", &Limits::fault_pages_permille, "fault pages"},
 }};
 
 const std::array<FigureInfo, figure::kCount> kFigureTable{{
@@ -55,6 +56,9 @@ const std::array<FigureInfo, figure::kCount> kFigureTable{{
     {"copy_ns", "copying ms", nullptr, kMs, [](const Counters& c) { return c.htod_busy_ns + c.dtoh_busy_ns; }},
     {"fault_batches", "fault batches", &Limits::fault_batches_permille, 1,
      [](const Counters& c) { return c.fault_batches; }},
+    // Distinct pages of each batch, summed over all batches.
+    {"fault_pages", "fault pages", &Limits::fault_pages_permille, 1,
+     [](const Counters& c) { return c.faulting_pages; }},
     {"cpu_faults", "CPU faults", &Limits::cpu_faults_permille, 1, [](const Counters& c) { return c.cpu_faults; }},
     {"chunk_allocations", "chunks given", &Limits::chunks_permille, 1,
      [](const Counters& c) { return c.chunk_allocations; }},
@@ -75,8 +79,12 @@ std::uint64_t Campaign::footprint_bytes() const {
     case CampaignProgramKind::kAccumulate:
       return (arrays + 1) * array_bytes;
     case CampaignProgramKind::kPageWalk:
+    case CampaignProgramKind::kConvolution:
       return 2 * array_bytes;
+    case CampaignProgramKind::kMatrixVector:
+      return array_bytes + 4 * columns * kNumberBytes;
     case CampaignProgramKind::kVectorAdd:
+    case CampaignProgramKind::kGramSchmidt:
       return 3 * array_bytes;
     case CampaignProgramKind::kMemoryPasses:
       return ((source_array ? 1u : 0u) + (destination_array ? 1u : 0u)) * array_bytes;

@@ -24,11 +24,15 @@ enum class CampaignProgramKind : std::uint8_t {
   kMemoryPasses,   // one kernel reads one array, writes another, or copies, of memory of any kind, again and again
   kPhaseScan,      // grid-stride additions to the first half of one array, the second half, and both once more
   kVectorAdd,      // two arrays are added into a third one, twice
+  kMatrixVector,   // a matrix times a vector with a row per thread, then with a column per thread
+  kConvolution,    // each word of one matrix from its neighbours in another one, by blocks of 32 columns and 8 rows
+  kGramSchmidt,    // orthogonalises the columns of a square matrix, one after the other, by three kernels each
 };
+inline constexpr std::uint64_t kNumberBytes = 4;  // of matrices and vectors
 // In files, in that order.
-inline constexpr std::array<std::string_view, 8> kProgramNames = {"sparse_blocks", "slice_scans",    "accumulate",
-                                                                  "page_walk",     "layer_products", "memory_passes",
-                                                                  "phase_scan",    "vector_add"};
+inline constexpr std::array<std::string_view, 11> kProgramNames = {
+    "sparse_blocks", "slice_scans", "accumulate",    "page_walk",   "layer_products", "memory_passes",
+    "phase_scan",    "vector_add",  "matrix_vector", "convolution", "gram_schmidt"};
 
 // An array of kMemoryPasses: what memory it is, and what the host did with it before the first pass.
 struct PassArray {
@@ -55,6 +59,7 @@ enum Index : std::uint8_t {
   kCopyOutTime,
   kCopyTime,
   kFaultBatches,
+  kFaultPages,
   kCpuFaults,
   kChunkAllocations,
   kRepeatedServices,
@@ -67,7 +72,7 @@ struct CampaignLimits {
   std::optional<std::uint64_t> copies_permille, fault_batches_permille, cpu_faults_permille;
   std::optional<std::uint64_t> fault_share_permille;  // share of the bytes in; the deviation is a difference of shares
   std::optional<std::uint64_t> ratio_permille;        // of steady to cold time
-  std::optional<std::uint64_t> chunks_permille, services_permille, evictions_permille;
+  std::optional<std::uint64_t> chunks_permille, services_permille, evictions_permille, fault_pages_permille;
 };
 
 // A limit's key in the file, and the name of its check.
@@ -76,7 +81,7 @@ struct LimitInfo {
   std::optional<std::uint64_t> CampaignLimits::*limit;
   const char* check;
 };
-extern const std::array<LimitInfo, 11> kLimitTable;
+extern const std::array<LimitInfo, 12> kLimitTable;
 
 struct FigureInfo {
   const char* key;                                      // in the file
@@ -122,20 +127,21 @@ struct Campaign {
   std::uint64_t rounds = 1;           // kSliceScans: repetitions of all steps
   std::uint64_t arrays = 0;           // kAccumulate
   bool random_order = false;          // kPageWalk
-  std::uint64_t columns = 0;          // kLayerProducts: columns of each matrix of 4-byte numbers, a thread each
+  std::uint64_t columns = 0;          // of each matrix of 4-byte numbers, in programs of matrices
   std::uint64_t passes = 1;           // kLayerProducts: passes over all matrices in a launch
 
   // Durations on resident data. 0: by the GPU's memory bandwidth
   std::uint64_t read_bytes_per_us = 0, write_bytes_per_us = 0;  // kSliceScans; kLayerProducts reads
   std::uint64_t add_ns = 0, clear_ns = 0;                       // kAccumulate: duration of one kernel
-  std::uint64_t page_ns = 0;                                    // kPageWalk: time of one page of a thread
+  std::uint64_t page_ns = 0;  // kPageWalk, kMatrixVector with a row per thread: time of one page of a thread
+  std::uint64_t norm_ns = 0;  // kGramSchmidt: the kernel of one thread that reads a column
   std::uint64_t host_ns = 0;  // kLayerProducts: host computation before the first launch
 
   // kMemoryPasses: read, and written
   std::optional<PassArray> source_array, destination_array;
   std::uint64_t grid_blocks = 1, block_threads = 1, access_bytes = 8;
-  // kMemoryPasses: of one array; kPhaseScan, kVectorAdd: of all bytes that a kernel reads and writes. Where all memory
-  // is the GPU's.
+  // Where all memory is the GPU's. kMemoryPasses: of one array; kPhaseScan, kVectorAdd, kConvolution: of all bytes that
+  // a kernel reads and writes; kMatrixVector: of the matrix, with a column per thread.
   std::uint64_t local_bytes_per_us = 0;
   std::string advice;  // preferred_host, accessed_by_gpu; empty: none
 

@@ -138,6 +138,27 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
       }
       campaign.local_bytes_per_us = fields.integer("local_bytes_per_us", 0, kMaxRate);
       break;
+    case CampaignProgramKind::kMatrixVector:
+    case CampaignProgramKind::kConvolution:
+    case CampaignProgramKind::kGramSchmidt:
+      campaign.columns = at_least_one(fields, "columns", kMaxColumns);
+      if (campaign.array_bytes % (campaign.columns * kNumberBytes) != 0 ||
+          campaign.array_bytes / (campaign.columns * kNumberBytes) > kMaxColumns) {
+        throw_input_error("'array_bytes' is {}; allowed: whole rows of {} numbers of 4 bytes, at most {} rows",
+                          campaign.array_bytes, campaign.columns, kMaxColumns);
+      }
+      if (campaign.program == CampaignProgramKind::kMatrixVector) {
+        campaign.page_ns = fields.integer("page_ns", 0, kMaxUnitNs);
+      }
+      if (campaign.program == CampaignProgramKind::kGramSchmidt) {
+        if (campaign.array_bytes != campaign.columns * campaign.columns * kNumberBytes) {
+          throw_input_error("'array_bytes' is {}; allowed: {}, of a square matrix with {} columns",
+                            campaign.array_bytes, campaign.columns * campaign.columns * kNumberBytes, campaign.columns);
+        }
+        campaign.norm_ns = fields.integer("norm_ns", 0, kMaxUnitNs);
+      }
+      campaign.local_bytes_per_us = fields.integer("local_bytes_per_us", 0, kMaxRate);
+      break;
   }
   if (campaign.array_bytes > kMaxBytes / ((campaign.arrays + 2) * campaign.processes)) {
     throw_input_error("the arrays have more than {} bytes in all", kMaxBytes);
@@ -212,6 +233,7 @@ void parse_campaign(JsonFields& fields, Experiment& experiment, std::set<std::st
                           "clear_ns",
                           "order",
                           "page_ns",
+                          "norm_ns",
                           "columns",
                           "passes",
                           "processes",

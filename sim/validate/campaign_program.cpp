@@ -40,6 +40,17 @@ std::uint64_t blocks_of_words(std::uint64_t bytes) {
   return std::min((bytes / kWordBytes + kBlockThreads - 1) / kBlockThreads, kMostBlocks);
 }
 
+// The columns from some page of a row on, in all rows of a matrix.
+std::vector<trace::Extent> columns_of_page(std::uint64_t rows, std::uint64_t row_bytes, std::uint64_t begin,
+                                           std::uint64_t end, trace::AccessMode mode) {
+  std::vector<trace::Extent> extents;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const std::uint64_t first = (row * row_bytes + begin) / kQuantumBytes;
+    trace::append_extent(extents, {first, quanta(row * row_bytes + end) - first, mode});
+  }
+  return extents;
+}
+
 }  // namespace
 
 CampaignProgram::CampaignProgram(const std::string& name, const Campaign& campaign, const config::GpuConfig& gpu)
@@ -48,10 +59,11 @@ CampaignProgram::CampaignProgram(const std::string& name, const Campaign& campai
   header_.tool = "uvmsim validate";
   header_.program = name;
   // In the order of CampaignProgramKind.
-  constexpr std::array kAdd = {&CampaignProgram::add_sparse_blocks,  &CampaignProgram::add_slice_scans,
-                               &CampaignProgram::add_accumulate,     &CampaignProgram::add_page_walk,
-                               &CampaignProgram::add_layer_products, &CampaignProgram::add_memory_passes,
-                               &CampaignProgram::add_phase_scan,     &CampaignProgram::add_vector_add};
+  constexpr std::array kAdd = {
+      &CampaignProgram::add_sparse_blocks, &CampaignProgram::add_slice_scans,    &CampaignProgram::add_accumulate,
+      &CampaignProgram::add_page_walk,     &CampaignProgram::add_layer_products, &CampaignProgram::add_memory_passes,
+      &CampaignProgram::add_phase_scan,    &CampaignProgram::add_vector_add,     &CampaignProgram::add_matrix_vector,
+      &CampaignProgram::add_convolution,   &CampaignProgram::add_gram_schmidt};
   (this->*kAdd.at(static_cast<std::size_t>(campaign.program)))();
 }
 
@@ -317,6 +329,151 @@ void CampaignProgram::add_vector_add() {
     grid_stride("vector_add", blocks_of_words(bytes), kWordBytes, duration_ns(3 * bytes, campaign_.local_bytes_per_us),
                 {whole(kArray, bytes, trace::AccessMode::kRead), whole(kArray + 1, bytes, trace::AccessMode::kRead),
                  whole(kArray + 2, bytes, trace::AccessMode::kWrite)});
+    end_step();
+  }
+}
+
+// Thread i of the first kernel adds a[i][j] * y1[j] to x1[i] for all j, so that the lanes of a warp are on as many
+// rows, and come back to each page once per word. All threads of the second one are in the same row of a at a time.
+void CampaignProgram::add_matrix_vector() {
+  constexpr trace::ObjectId x1 = 2, x2 = 3, y1 = 4, y2 = 5;
+  const std::uint64_t bytes = campaign_.array_bytes, row_bytes = campaign_.columns * kNumberBytes;
+  const std::uint64_t rows = bytes / row_bytes;
+  allocate(kArray, bytes);
+  for (const trace::ObjectId vector : {x1, x2, y1, y2}) {
+    allocate(vector, (vector == x1 ? rows : vector == y2 ? rows : campaign_.columns) * kNumberBytes);
+  }
+  for (const trace::ObjectId vector : {x1, x2, y1, y2}) {
+    host_writes(vector, (vector == x1 || vector == y2 ? rows : campaign_.columns) * kNumberBytes);
+  }
+  host_writes(kArray, bytes);
+  trace::Kernel by_rows;
+  by_rows.name = "row_per_thread";
+  by_rows.grid.x = static_cast<std::uint32_t>((rows + kBlockThreads - 1) / kBlockThreads);
+  by_rows.block.x = kBlockThreads;
+  by_rows.distribution = trace::Distribution::kThreadChunk;
+  by_rows.bytes_per_thread_access = kWordBytes;
+  by_rows.duration_ns =
+      static_cast<std::int64_t>(campaign_.page_ns * (row_bytes + kBasePageBytes - 1) / kBasePageBytes);
+  by_rows.accesses = {whole(y1, row_bytes, trace::AccessMode::kRead), whole(kArray, bytes, trace::AccessMode::kRead),
+                      whole(x1, rows * kNumberBytes, trace::AccessMode::kReadWrite)};
+  for (std::uint64_t i = 0; i < campaign_.steps; ++i) {
+    begin_step(fmt::format("launch {}", i + 1));
+    add(by_rows);
+    grid_stride("column_per_thread", (campaign_.columns + kBlockThreads - 1) / kBlockThreads, kWordBytes,
+                duration_ns(bytes, campaign_.local_bytes_per_us),
+                {whole(y2, rows * kNumberBytes, trace::AccessMode::kRead),
+                 whole(kArray, bytes, trace::AccessMode::kRead), whole(x2, row_bytes, trace::AccessMode::kReadWrite)});
+    end_step();
+  }
+}
+
+// Blocks that lie side by side share their eight rows and the row on either side.
+void CampaignProgram::add_convolution() {
+  constexpr trace::ObjectId output = 2;
+  constexpr std::uint64_t kBlockColumns = 32, kBlockRows = 8;
+  const std::uint64_t bytes = campaign_.array_bytes, row_bytes = campaign_.columns * kNumberBytes;
+  const std::uint64_t rows = bytes / row_bytes, bands = (rows + kBlockRows - 1) / kBlockRows;
+  for (const trace::ObjectId id : {kArray, output}) allocate(id, bytes);
+  for (const trace::ObjectId id : {kArray, output}) host_writes(id, bytes);
+  trace::Kernel kernel;
+  kernel.name = "convolution";
+  kernel.grid.x = static_cast<std::uint32_t>((campaign_.columns + kBlockColumns - 1) / kBlockColumns);
+  kernel.grid.y = static_cast<std::uint32_t>(bands);
+  kernel.block.x = kBlockColumns;
+  kernel.block.y = kBlockRows;
+  kernel.duration_ns = duration_ns(2 * bytes, campaign_.local_bytes_per_us);
+  kernel.accesses = {whole(kArray, bytes, trace::AccessMode::kRead), whole(output, bytes, trace::AccessMode::kWrite)};
+  std::vector<trace::Phase> phases;
+  for (std::uint64_t band = 0; band < bands; ++band) {
+    const std::uint64_t first = band * kBlockRows, end = std::min(first + kBlockRows, rows);
+    const std::uint64_t above = first == 0 ? 0 : first - 1, below = std::min(end + 1, rows);
+    const auto extents = [&](std::uint64_t from, std::uint64_t to, trace::AccessMode mode) {
+      return std::vector<trace::Extent>(access(kArray, from * row_bytes, to * row_bytes, mode).extents);
+    };
+    phases.push_back(
+        {band * kernel.grid.x,
+         kernel.grid.x,
+         {{0, extents(above, below, trace::AccessMode::kRead)}, {1, extents(first, end, trace::AccessMode::kWrite)}}});
+  }
+  kernel.phases = trace::PhaseList(std::move(phases));
+  for (std::uint64_t i = 0; i < campaign_.steps; ++i) {
+    begin_step(fmt::format("launch {}", i + 1));
+    add(kernel);
+    end_step();
+  }
+}
+
+// For column k: one thread reads column k of a; a thread per row divides it into column k of q; a thread per later
+// column j multiplies column k of q with column j of a into r[k][j], and then subtracts the product from column j. The
+// threads of the last kernel are all in the same row at a time; its two loops are a kernel each here.
+void CampaignProgram::add_gram_schmidt() {
+  constexpr trace::ObjectId r = 2, q = 3;
+  const std::uint64_t bytes = campaign_.array_bytes, rows = campaign_.columns, row_bytes = rows * kNumberBytes;
+  for (const trace::ObjectId id : {kArray, r, q}) allocate(id, bytes);
+  for (const trace::ObjectId id : {kArray, q, r}) host_writes(id, bytes);
+  // Extents of the columns of a page: they alone, and with all later ones.
+  struct PageOfColumns {
+    trace::ExtentList read, written, later_read, later_changed;
+  };
+  std::vector<PageOfColumns> pages;
+  for (std::uint64_t begin = 0; begin < row_bytes; begin += kBasePageBytes) {
+    const std::uint64_t end = std::min(begin + kBasePageBytes, row_bytes);
+    const auto of = [&](std::uint64_t to, trace::AccessMode mode) {
+      return trace::ExtentList(columns_of_page(rows, row_bytes, begin, to, mode));
+    };
+    pages.push_back({of(end, trace::AccessMode::kRead), of(end, trace::AccessMode::kWrite),
+                     of(row_bytes, trace::AccessMode::kRead), of(row_bytes, trace::AccessMode::kReadWrite)});
+  }
+  const auto columns = std::make_shared<const std::vector<PageOfColumns>>(std::move(pages));
+  const auto blocks = static_cast<std::uint32_t>((rows + kBlockThreads - 1) / kBlockThreads);
+  const auto kernel_of = [blocks](const char* name, trace::Distribution distribution, std::int64_t duration) {
+    trace::Kernel kernel;
+    kernel.name = name;
+    kernel.grid.x = blocks;
+    kernel.block.x = kBlockThreads;
+    kernel.distribution = distribution;
+    kernel.bytes_per_thread_access = kWordBytes;
+    kernel.duration_ns = duration;
+    return kernel;
+  };
+  for (std::uint64_t step = 0; step < campaign_.steps; ++step) {
+    begin_step(fmt::format("launch {}", step + 1));
+    for (std::uint64_t k = 0; k < rows; ++k) {
+      const std::uint64_t page = k * kNumberBytes / kBasePageBytes, later = (rows - k - 1) * kNumberBytes;
+      records_.emplace_back([=, norm_ns = static_cast<std::int64_t>(campaign_.norm_ns)]() -> trace::Record {
+        trace::Kernel kernel = kernel_of("norm", trace::Distribution::kThreadChunk, norm_ns);
+        kernel.grid.x = 1;
+        kernel.block.x = 1;
+        kernel.accesses = {{kArray, (*columns)[page].read}};
+        for (std::uint64_t row = 0; row < rows; ++row) {
+          kernel.touches.push_back({0, (row * row_bytes + k * kNumberBytes) / kQuantumBytes, trace::AccessMode::kRead});
+        }
+        return kernel;
+      });
+      add(trace::Sync{});
+      records_.emplace_back([=, duration = duration_ns(2 * rows * kSectorBytes, 0)]() -> trace::Record {
+        trace::Kernel kernel = kernel_of("divide", trace::Distribution::kBlockLinear, duration);
+        kernel.accesses = {{kArray, (*columns)[page].read}, {q, (*columns)[page].written}};
+        return kernel;
+      });
+      add(trace::Sync{});
+      if (later == 0) continue;
+      for (const bool subtracts : {false, true}) {
+        const std::int64_t duration = duration_ns((subtracts ? 2 : 1) * rows * later, 0);
+        records_.emplace_back([=]() -> trace::Record {
+          trace::Kernel kernel =
+              kernel_of(subtracts ? "subtract" : "multiply", trace::Distribution::kGridStride, duration);
+          const PageOfColumns& column = (*columns)[page];
+          kernel.accesses = {{q, column.read},
+                             {kArray, subtracts ? column.later_changed : column.later_read},
+                             access(r, k * row_bytes + (k + 1) * kNumberBytes, (k + 1) * row_bytes,
+                                    subtracts ? trace::AccessMode::kRead : trace::AccessMode::kWrite)};
+          return kernel;
+        });
+      }
+      add(trace::Sync{});
+    }
     end_step();
   }
 }

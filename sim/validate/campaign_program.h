@@ -33,6 +33,9 @@ class CampaignProgram {
   void add_memory_passes();
   void add_phase_scan();
   void add_vector_add();
+  void add_matrix_vector();
+  void add_convolution();
+  void add_gram_schmidt();
 
   void add(trace::Record record);
   void allocate(trace::ObjectId id, std::uint64_t bytes, trace::ObjectKind kind = trace::ObjectKind::kManaged);

@@ -391,6 +391,29 @@ TEST(Generate, RepeatedScan) {
   EXPECT_NEAR(static_cast<double>(optimal_misses(pages, 30)), 60 + 7 * 60 * 30.0 / 59, 4);
 }
 
+TEST(Generate, RowPerThread) {
+  GeneratorOptions options = options_of("row_per_thread", 1600, 2, 1);
+  options.stride_bytes = 16 * kPage;
+  options.block = 32;
+  const Kernel kernel = kernels(options)[0];
+  EXPECT_EQ(kernel.distribution, Distribution::kThreadChunk);
+  EXPECT_EQ(kernel.bytes_per_thread_access, 4u);
+  EXPECT_EQ(kernel.grid.count() * kernel.block.count(), 96u);  // of 100 rows, in whole blocks
+  EXPECT_EQ(pages_of(kernel.accesses[0].extents), 96u * 16);   // so that a thread's share is a row
+  options.block = 1024;
+  EXPECT_EQ(kernels(options)[0].block.count(), 100u);
+}
+
+TEST(Generate, ColumnPerThread) {
+  GeneratorOptions options = options_of("column_per_thread", 1600, 2, 1);
+  options.stride_bytes = 4 * kPage;
+  options.element_bytes = 8;
+  const Kernel kernel = kernels(options)[0];
+  EXPECT_EQ(kernel.distribution, Distribution::kGridStride);
+  EXPECT_EQ(kernel.grid.count() * kernel.block.count() * kernel.bytes_per_thread_access, 4 * kPage);
+  EXPECT_EQ(pages_of(kernel.accesses[0].extents), 1600u);
+}
+
 TEST(Generate, Errors) {
   const auto about = [](auto&& change) {
     GeneratorOptions options;
@@ -414,6 +437,9 @@ TEST(Generate, Errors) {
   EXPECT_THAT(about([](auto& o) { o.pattern = "tiled_matmul", o.bytes = kPage; }), HasSubstr("three tiles"));
   EXPECT_THAT(about([](auto& o) { o.pattern = "tiled_matmul", o.blocks_per_phase = 7; }),
               HasSubstr("blocks-per-phase"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "row_per_thread", o.stride_bytes = 1 << 30; }),
+              HasSubstr("at least a row"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "column_per_thread", o.element_bytes = 3; }), HasSubstr("1, 2, 4, 8"));
   EXPECT_THAT(about([](auto& o) { o.pattern = "pointer_chase", o.kernels = 5000; }), HasSubstr("at least one each"));
   EXPECT_THAT(about([](auto& o) { o.pattern = "zipf", o.bytes = 1ull << 40; }), HasSubstr("different pages; allowed"));
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that walk their own share of an operand in accesses smaller than a page: which pages they are on, against a
+// plain second implementation, and what that means beyond memory.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "sim/common/random.h"
+#include "sim/engine/step_pages.h"
+#include "sim/generate/generate.h"
+#include "tests/engine/program.h"
+
+namespace uvmsim {
+namespace {
+
+struct Walk {
+  engine::KernelWork work;
+  engine::SectionRun section;
+};
+
+// `threads` threads in blocks of `block`, a share of `pages` pages in all, `accesses` to each page of a share.
+Walk walk_of(std::uint64_t threads, std::uint32_t block, std::uint64_t pages, std::uint32_t accesses) {
+  engine::KernelWork work;
+  work.pattern = engine::Pattern::kThreads;
+  work.within_pages = true;
+  work.threads = threads;
+  work.lanes_per_sm_group = (block + 31) / 32;
+  work.units = threads / block * work.lanes_per_sm_group;
+  engine::Section section;
+  section.units = work.units;
+  engine::Operand operand;
+  operand.pages = pages;
+  operand.stretches = {{1000, pages, 0}};
+  operand.contiguous = true;
+  operand.first_index = 1000;
+  section.operands = {operand};
+  section.longest = pages;
+  section.steps = static_cast<std::uint32_t>((pages + threads - 1) / threads * accesses);
+  engine::SectionRun run(section);
+  run.watch([](std::uint32_t) { return true; });
+  return {std::move(work), std::move(run)};
+}
+
+// Page of a thread in a step, as the share [t/T, (t+1)/T) in equal steps says; `pages` is a multiple of `threads`, or
+// the other way round.
+std::uint64_t page_of(std::uint64_t thread, std::uint64_t threads, std::uint64_t pages, std::uint64_t step,
+                      std::uint64_t steps) {
+  if (pages < threads) return thread * pages / threads;
+  const std::uint64_t share = pages / threads;
+  return thread * share + share * step / steps;
+}
+
+TEST(ThreadPages, AreThoseOfEachThreadsShare) {
+  for (const std::uint32_t block : {32u, 96u, 40u}) {
+    for (const std::uint64_t pages : {std::uint64_t{480}, std::uint64_t{480} * 7, std::uint64_t{30}}) {
+      const std::uint64_t threads = 480;
+      const Walk walk = walk_of(threads, block, pages, 5);
+      for (std::uint64_t unit = 0; unit < walk.work.units; ++unit) {
+        const std::uint64_t warp = unit % walk.work.lanes_per_sm_group;
+        const std::uint64_t first = unit / walk.work.lanes_per_sm_group * block + warp * 32;
+        const std::uint64_t end =
+            std::min<std::uint64_t>(first + 32, (unit / walk.work.lanes_per_sm_group + 1) * block);
+        for (std::uint32_t step = 0; step < walk.section.steps; ++step) {
+          std::set<std::uint64_t> expected, found;
+          for (std::uint64_t thread = first; thread < end; ++thread) {
+            expected.insert(1000 + page_of(thread, threads, pages, step, walk.section.steps));
+          }
+          engine::thread_pages(walk.work, walk.section, unit, step, false,
+                               [&](const engine::PageRun& run, std::uint32_t warps, bool scattered) {
+                                 EXPECT_EQ(run.count, 1u);
+                                 EXPECT_EQ(warps, 1u);
+                                 EXPECT_TRUE(scattered);
+                                 found.insert(run.block.value * kPagesPerBlock + run.first);
+                               });
+          ASSERT_EQ(found, expected) << "block " << block << ", pages " << pages << ", unit " << unit << ", step "
+                                     << step;
+        }
+      }
+    }
+  }
+}
+
+// Skipping is right only if every step before the one it names finds its pages, and that one does not.
+TEST(ThreadPages, ClearStepsEndAtTheFirstMissingPage) {
+  Random random(1);
+  const std::uint64_t threads = 64;
+  for (int round = 0; round < 300; ++round) {
+    const std::uint64_t share = 1 + random.below(9), accesses = 1 + random.below(6);
+    const Walk walk = walk_of(threads, 64, threads * share, static_cast<std::uint32_t>(accesses));
+    std::vector<bool> missing(threads * share);
+    for (std::uint64_t i = random.below(4); i > 0; --i) missing[random.below(missing.size())] = true;
+    const std::uint64_t unit = random.below(2);
+    const auto finds_all = [&](std::uint32_t step) {
+      for (std::uint64_t thread = unit * 32; thread < unit * 32 + 32; ++thread) {
+        if (missing[page_of(thread, threads, threads * share, step, walk.section.steps)]) return false;
+      }
+      return true;
+    };
+    for (std::uint32_t step = 0; step < walk.section.steps && finds_all(step); ++step) {
+      std::uint32_t expected = step;
+      while (expected < walk.section.steps && finds_all(expected)) ++expected;
+      const std::uint64_t clear = engine::clear_steps(
+          walk.work, walk.section, walk.section.operands[0], engine::Share{}, unit, step, [&](engine::PageRange pages) {
+            for (std::uint64_t page = pages.begin; page < pages.end; ++page) {
+              if (missing[page]) return page;
+            }
+            return pages.end;
+          });
+      ASSERT_EQ(clear, expected) << "round " << round << ", step " << step;
+    }
+  }
+}
+
+RunResult run(const trace::GeneratorOptions& generator, const RunOptions& options, std::uint32_t access_bytes) {
+  const auto program = trace::make_program(generator);
+  return simulate(
+      program->header(),
+      [&](trace::Record& record) {
+        if (!program->next(record)) return false;
+        if (auto* kernel = std::get_if<trace::Kernel>(&record)) kernel->bytes_per_thread_access = access_bytes;
+        return true;
+      },
+      options);
+}
+
+trace::GeneratorOptions rows() {
+  trace::GeneratorOptions generator;
+  generator.pattern = "row_per_thread";
+  generator.bytes = 32 * kMiB;  // 512 rows, 32 to a VA block: a block is what a warp needs
+  generator.stride_bytes = 64 * kKiB;
+  generator.block = 128;
+  generator.duration_ns = 4000000;
+  return generator;
+}
+
+TEST(RowPerThread, MovesEveryPageOnceWhenItFits) {
+  for (const std::uint32_t bytes : {0u, 4u, 128u}) {
+    const RunResult result = run(rows(), options_with(16), bytes);
+    EXPECT_EQ(bytes_in(result.counters), 32 * kMiB) << bytes;
+    EXPECT_EQ(result.counters.evictions, 0u) << bytes;
+  }
+}
+
+TEST(RowPerThread, TakesItsDurationWhenEverythingIsThere) {
+  trace::GeneratorOptions generator = rows();
+  generator.repeats = 2;
+  const RunResult result = run(generator, options_with(16), 4);
+  EXPECT_EQ(result.iterations[1].counters.kernel_ns, 4000000u);
+}
+
+// The cliff: a warp reads a page 1024 times, and with too little memory for all warps its block leaves in between. One
+// that takes a page at once loses nothing.
+TEST(RowPerThread, BringsPagesBackManyTimesOnlyIfItReturnsToThem) {
+  RunOptions options = options_with(8);
+  const Counters once = run(rows(), options, 0).counters;
+  const Counters words = run(rows(), options, 4).counters;
+  EXPECT_GE(bytes_in(once), 32 * kMiB);
+  EXPECT_GT(words.faulting_pages, 10 * once.faulting_pages);
+  EXPECT_GT(words.kernel_ns, 10 * once.kernel_ns);
+}
+
+}  // namespace
+}  // namespace uvmsim
