@@ -124,11 +124,11 @@ void DriverStack::on_event(const Event& event) {
       prefetch(event.subject);
       break;
     default:
-      break;  // not the driver's
+      break;  // other events are not the driver's
   }
 }
 
-// EventKind::kPrefetch. One that was put forward still comes, and finds nothing to do.
+// Handles EventKind::kPrefetch. An event that was replaced by an earlier one still comes, and does nothing.
 void DriverStack::prefetch(unsigned gpu) {
   if (prefetch_at_[gpu] != events_.now()) return;
   prefetch_at_[gpu] = kNever;

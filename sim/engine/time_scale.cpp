@@ -13,7 +13,7 @@ namespace uvmsim::engine {
 namespace {
 
 constexpr std::uint64_t kMillion = 1000000;
-// What streaming kernels reach of the peak bandwidth, in tenths.
+// The part of the peak bandwidth that streaming kernels reach, in tenths.
 constexpr std::uint64_t kReachedTenths = 9;
 // Below this a kernel is mostly start and end: the shortest kernels of the recordings take 1 to 2 us.
 constexpr std::uint64_t kShortNs = 5000;
@@ -46,7 +46,7 @@ std::uint64_t quanta_of(const std::vector<trace::Extent>& extents) {
   return quanta;
 }
 
-// Bytes that a kernel moves: what is read and written moves twice.
+// Returns the bytes that a kernel moves: bytes that are both read and written count twice.
 WideUnsigned bytes_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
   WideUnsigned once = 0, in_phases = 0;
   for (const trace::ObjectAccess& access : kernel.accesses) once += quanta_of(access.extents);
