@@ -199,7 +199,7 @@ Nanoseconds AccessCosts::remote_end(const KernelWork& work, const trace::Kernel&
 
 // Returns the time that warps wait for their reads: the bytes that they have under way at once arrive in one latency,
 // so that few warps wait most of the time. Near the link's rate requests also wait for one another: if both times are
-// equal, the sum is a quarter longer (measured: configs/measurements/remote_stream_h200.txt, grid by block).
+// equal, the result is a quarter longer (measured: configs/measurements/remote_stream_h200.txt, grid by block).
 Nanoseconds AccessCosts::waiting(const link::RemoteTraffic& traffic, const trace::Kernel& kernel,
                                  const link::RemoteLane& lane, const config::GpuConfig& described) const {
   const WideUnsigned latency = process_.costs().remote_latency_ns;

@@ -16,7 +16,7 @@ namespace uvmsim::engine {
 // Pages that left GPUs without a transfer in the counters.
 struct Ledger {
   std::uint64_t released_pages = 0;  // resident on a GPU when the program freed them
-  bool copies_dropped = false;       // read duplication or discards happened: pages come and go without a copy
+  bool copies_dropped = false;       // with read duplication, discards, plans or harvesting pages move without a copy
 };
 
 // Checks residency against backing, mappings, duplicates and the sums over all blocks:
@@ -25,7 +25,7 @@ struct Ledger {
 //   - a page has more than one copy if and only if it is read-duplicated, and then it is mapped for writing nowhere
 //   - a page that a processor maps is resident there or elsewhere; the host maps only its own memory
 //   - the resident pages of each processor sum up to the driver's count
-// Throws ModelError that names the block. Time: proportional to the blocks of the address space.
+// Throws ModelError that names the block. Time: proportional to the blocks that have state.
 void audit_memory(const AddressSpace& space, const std::vector<driver::GpuState>& gpus,
                   std::uint64_t host_resident_pages);
 // Checks that the pages that the host holds in that region sum up to the count of the program's driver.
@@ -39,7 +39,7 @@ void audit_host(const AddressSpace& space, const HostMemory& memory, std::uint64
 // Checks conservation by the counters alone:
 //   - pages copied to GPUs + pages populated there = resident there + copied to the host + released
 //   - raw faults = duplicates + stale + serviced (+ throttled, which come again)
-//   - one replay and one of read or write per fault batch
+//   - every fault batch is a read or a write batch; no more evictions without a copy than evictions
 // Throws ModelError with both sides of the equation.
 void audit_counters(const Counters& counters, const std::vector<driver::GpuState>& gpus, const Ledger& ledger);
 
