@@ -143,7 +143,8 @@ class Study {
         if (searches[i].done()) continue;
         pairs.push_back(pairs_[i]);
         pairs.back().point.osf_thousandths = searches[i].next();
-        pairs.back().point.hypothetical_capacity = true;  // a small program on a large GPU: more memory than there is
+        pairs.back().point.hypothetical_capacity =
+            true;  // the factor is the limit, even if its memory is more than the GPU's
         tried.push_back(&searches[i]);
       }
       const std::vector<report::RunRecord> records =
