@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps for policies: a value per VA block, and per 64 KB unit of a block.
+// Helpers of policies: a map with a value per VA block, and masks of the 64 KB units of a block.
 #pragma once
 
 #include "sim/common/sparse_table.h"
@@ -32,7 +32,7 @@ class BlockMap {
 
 inline PageMask unit_mask(unsigned unit) { return PageMask::range(unit * kPagesPerBigPage, kPagesPerBigPage); }
 
-// All 64 KB units that hold any of the pages.
+// Returns all 64 KB units that hold any of the pages.
 inline PageMask whole_units(const PageMask& pages) {
   PageMask all;
   for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
