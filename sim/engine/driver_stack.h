@@ -31,7 +31,7 @@ class DriverStack {
   // These build the machine: make_gpu() or use_gpu() for every GPU of the process, in the machine's order; when all
   // GPUs are there, connect(). They throw InputError for policies and limits.
   driver::GpuState make_gpu(unsigned gpu);
-  // For a GPU that another process made.
+  // Uses a GPU that another process made.
   void use_gpu(unsigned gpu);
   void connect();
   // Call after all processes are connected, if the process shares GPUs. `processes`: all of the machine, by region of

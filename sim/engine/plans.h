@@ -24,13 +24,13 @@ class Plans {
         driver::Residency& residency, driver::Thrashing& thrashing,
         std::vector<std::unique_ptr<FaultLoop>>& fault_loops, EventQueue& events);
 
-  // For the host, record by record.
+  // The host reports here, record by record.
   void allocated(trace::ObjectId id, std::uint64_t record, bool is_segment = false);
   void freed(trace::ObjectId id, std::uint64_t record) { live_memory_.freed(id, record); }
   void issues(const trace::Record& record, std::uint64_t number);
   std::uint64_t launched(const trace::Kernel& kernel);  // returns its number on its GPU
 
-  // For the GPUs' work.
+  // The GPUs' work is reported here.
   void work_begins(std::uint64_t record) { live_memory_.begins(record); }
   void work_done_before(std::uint64_t record) { live_memory_.done_before(record); }
   void kernel_begins(const trace::Kernel& kernel, std::uint64_t launch);

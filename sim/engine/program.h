@@ -28,7 +28,7 @@ class Program final : private HostThread::Listener {
   const std::string& name() const { return process_.name; }
   DriverStack& driver() { return driver_; }
   const DriverStack& driver() const { return driver_; }
-  // For time slices of a shared GPU.
+  // Time slices of a shared GPU suspend and resume the streams.
   Streams& streams() { return streams_; }
   const Streams& streams() const { return streams_; }
 

@@ -13,7 +13,7 @@ namespace uvmsim::engine {
 // Reads all uses of a trace. Operations have the numbers of their records in the program that runs, from 1; contents
 // are pieces of `content_bytes`, a power of two up to 2 MB. Within a phase all operands advance together, each in
 // proportion to its length; recorded touches come in their order. The pattern of some kernels depends on
-// `capacity_bytes` (kernel_work.h). Throws InputError for traces that cannot be, naming the record.
+// `capacity_bytes` (kernel_work.h). Throws InputError for invalid traces, naming the record.
 policy::Future read_future(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                            std::uint64_t capacity_bytes, std::uint64_t content_bytes);
 

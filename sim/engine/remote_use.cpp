@@ -40,7 +40,7 @@ struct Inputs {
   }
 };
 
-// Returns the bytes that a block reads at once of a row along the sum, as the size of a request.
+// Returns the size of the requests of a block that reads `elements` of a matrix row at once.
 std::uint32_t request_bytes(std::uint32_t elements, std::uint32_t element_bytes) {
   const std::uint64_t bytes = std::uint64_t{elements} * element_bytes;
   if (bytes == 0) return link::kLineBytes;

@@ -121,8 +121,8 @@ std::uint64_t measure_footprint(const RecordSource& source, const layout::Layout
 std::uint64_t measure_touched_footprint(std::uint32_t quantum_bytes, const RecordSource& source,
                                         const layout::LayoutChoice& layout, std::uint64_t iterations = 0);
 
-// Throws InputError for traces that cannot be (it names the record and the cause) and for policies that cannot run
-// here, ModelError for a broken invariant.
+// Throws InputError for invalid traces (it names the record and the cause) and for policies that cannot run here,
+// ModelError for a broken invariant.
 RunResult simulate(const trace::Header& header, const RecordSource& source, const RunOptions& options,
                    const RunObserver& observer = {});
 

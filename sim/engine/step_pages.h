@@ -192,9 +192,9 @@ void for_each_page(const KernelWork& work, const SectionRun& section, std::uint6
   }
 }
 
-// Returns the first step from `step` on that may touch unmapped pages of the operand, as far as that is easily told;
-// the pages of `step` itself must be mapped. first_missing(positions) returns the first of them that is not mapped,
-// their end if all are.
+// Returns a step: from `step` on and before it the unit touches only mapped pages of the operand, as far as that is
+// easily told; the pages of `step` itself must be mapped. first_missing(positions) returns the first of them that is
+// not mapped, their end if all are.
 template <class F>
 std::uint64_t clear_steps(const KernelWork& work, const SectionRun& section, const Operand& operand, const Share& share,
                           std::uint32_t step, F&& first_missing) {

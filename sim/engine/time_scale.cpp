@@ -105,7 +105,7 @@ void TimeScale::apply(trace::Kernel& kernel) {
                  : arithmetic == Arithmetic::kTf32 ? &result_.tf32
                                                    : &result_.half;
   }
-  // The time in memory on the target GPU; at most all of the kernel's time was spent there.
+  // The time in memory on the target GPU; no more than the kernel's whole time was spent there.
   const std::uint64_t memory_at_most = times(recorded, result_.memory.millionths);
   const WideUnsigned memory = bytes_of(kernel, quantum_bytes_) * 1000 * 10 / kReachedTenths / target_bytes_per_us_;
   const bool all_memory = memory >= memory_at_most;
