@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users do by move_pages() before a kernel: whatever of a 2 MB block lies on the host comes as a whole when access
-// counters first name the block, not 64 KB at a time. For machines whose GPUs reach memory of the host in place.
+// Does what users do by move_pages() before a kernel: when access counters first name a 2 MB block, all of its pages on
+// the host come at once, not 64 KB at a time. For machines whose GPUs reach memory of the host in place.
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to change in a program that is slow under unified memory: changes are tried one by one, then on top of the best,
+// Finds changes to a program that is slow under unified memory: changes are tried one by one, then on top of the best,
 // each as a run of the simulator.
 #pragma once
 
@@ -37,7 +37,8 @@ struct Step {
   std::vector<const Change*> changes;  // one; two where neither helps without the other
   Measured with;                       // all steps up to this one
   std::uint64_t alone_ns = 0;          // this one alone; 0: not of two
-  // What it saves of the time before it, in thousandths: here, on the fastest and on the slowest machine of the kind.
+  // The part of the previous time that this step saves, in thousandths: here, on the fastest and on the slowest machine
+  // of the kind.
   std::int64_t saves_thousandths = 0, fastest_thousandths = 0, slowest_thousandths = 0;
   Confidence confidence = Confidence::kLow;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a programmer can change without changing a kernel: advice on memory, prefetch calls, discard, the allocator.
-// Each change is a few rules of a hint file (edit/hints.h), or another layout.
+// The changes that a programmer can make without changing a kernel: advice on memory, prefetch calls, discard, the
+// allocator. Each change is a few rules of a hint file (edit/hints.h), or another layout.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ class MemoryReader {
   void allocate(Object object) {
     if (!first_ended_) live_[object.id] = std::move(object);
   }
-  // What does not live through an iteration is nothing to advise on.
+  // Objects that do not live through an iteration get no advice.
   void release(trace::ObjectId id) {
     if (begun_ && within_) live_.erase(id);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program's memory is used for: who writes it, how much of it an iteration touches, and how long kernels wait.
+// The use of a program's memory: which processor writes it, how much of it an iteration touches, and how long kernels
+// wait.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ struct TimeBounds {
   Nanoseconds best() const { return write_backs; }
 };
 
-// Between GPU and host, over the whole program.
+// The bytes that must move between GPU and host, over the whole program.
 struct ByteBounds {
   std::uint64_t cold_htod = 0;  // with any memory
   std::uint64_t htod = 0, dtoh = 0;
@@ -52,7 +52,7 @@ struct Bounds {
 // framework freed holds nothing. Throws InputError as simulate() does.
 Bounds compute_bounds(const trace::Header& header, const RecordSource& source, const RunOptions& options);
 
-// The same for a program that has been read already.
+// Computes the bounds of a program that has been read already.
 Bounds compute_bounds(const Program& program, const config::SystemConfig& system, std::uint64_t capacity_bytes);
 
 }  // namespace uvmsim::bounds

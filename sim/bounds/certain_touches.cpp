@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-// After convolution_stores() in engine/tile_pages.h; the tiles of a product cover all of its output.
+// Follows convolution_stores() in engine/tile_pages.h; the tiles of a product cover all of its output.
 bool convolution_writes_every_page(const engine::ConvolutionShape& shape, const engine::Operand& output) {
   const std::uint64_t most_pages = divide_up(output.pages, shape.batches);
   const std::uint64_t pieces = output.pages / shape.batches * kBasePageBytes / shape.blocks / 1024;
@@ -24,7 +24,8 @@ std::int64_t time_of_steps(const engine::KernelWork& work) {
 
 }  // namespace
 
-// `section`: as if no page held anything; `with_all`: as if all did.
+// Returns whether every page of the output is certainly written. `section` is planned as if no page held anything,
+// `with_all` as if all did.
 bool CertainTouches::writes_every_page(const engine::Section& section, const engine::Section& with_all,
                                        const engine::Operand& output) const {
   switch (none_.pattern) {

@@ -41,7 +41,7 @@ class IssueOrder {
     std::uint64_t number;  // StreamOrder's
     std::size_t operation;
   };
-  // By stream: the number of its works_ that are known to come before.
+  // By stream: how many of its works_ are known to come before.
   using Passed = std::map<std::uint32_t, std::size_t>;
 
   // Returns the oldest operation that need not be over.

@@ -17,8 +17,8 @@ struct Window {
   std::vector<std::uint64_t> pages_in, pages_out;
 };
 
-// At the start of the program the GPU holds nothing. Later windows allow any content of memory at their start, the best
-// one for what follows.
+// Counts a window. At the start of the program the GPU holds nothing. Later windows may begin with any content of
+// memory, the best one for the window.
 Window count_window(const Steps& steps, std::size_t base, std::uint64_t capacity_pages);
 
 }  // namespace uvmsim::bounds

@@ -21,7 +21,7 @@ struct Program {
   std::string_view bug_owner;       // "this is a bug in <...>"
   // Returns the names that an option ("--system") or a command ("systems") takes, for completion; none for files.
   std::vector<std::string> (*words_for)(std::string_view what) = nullptr;
-  bool tells_long_work = false;  // work_line.h
+  bool tells_long_work = false;  // long commands print lines of progress (work_line.h)
 };
 
 // Returns the text of --help.

@@ -39,7 +39,7 @@ struct Place {
   bool is_settled = true;
 };
 
-// What a kernel or an allocation waits at both ends of the steepest step.
+// The waits of a kernel or an allocation at both ends of the steepest step.
 struct Growth {
   std::string name;
   why::Waiting before, after;  // with more memory, with less

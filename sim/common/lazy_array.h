@@ -37,7 +37,8 @@ class LazyArray {
   T& operator[](std::size_t index) { return items_[index]; }
   const T& operator[](std::size_t index) const { return items_[index]; }
 
-  // Never shrinks; new items are zero. References to items end. Throws std::bad_alloc.
+  // Grows the array, which never shrinks; new items are zero. References to items become invalid. Throws
+  // std::bad_alloc.
   void grow(std::size_t size) {
     if (size <= size_) return;
     if (size * sizeof(T) > bytes_) {

@@ -6,7 +6,7 @@
 
 namespace uvmsim {
 
-// For products that do not fit 64 bits. g++ and clang support it; __extension__ marks that it is not ISO C++.
+// A type for products that do not fit 64 bits. g++ and clang support it; __extension__ marks that it is not ISO C++.
 __extension__ using WideUnsigned = unsigned __int128;
 
 // The finaliser of MurmurHash3 (A. Appleby, public domain): a bijection in which every bit depends on all.

@@ -17,13 +17,13 @@ namespace uvmsim {
 template <class Value, std::size_t kPerGroup = 16>
 class SparseTable {
  public:
-  // Null where none of its group was asked for.
+  // Returns null if no value of its group was ever requested for writing.
   const Value* find(std::uint64_t number) const {
     const auto group = static_cast<std::size_t>(number / kPerGroup);
     return group < groups_.size() && groups_[group] != nullptr ? &(*groups_[group])[number % kPerGroup] : nullptr;
   }
   Value* find(std::uint64_t number) { return const_cast<Value*>(std::as_const(*this).find(number)); }
-  // A copy; Value{} where there is none.
+  // Returns a copy; Value{} if there is none.
   Value value(std::uint64_t number) const {
     const Value* const found = find(number);
     return found == nullptr ? Value{} : *found;
@@ -37,7 +37,7 @@ class SparseTable {
     }
     return (*groups_[group])[number % kPerGroup];
   }
-  // Calls f(number, value) for all that are there, ascending: those that were asked for, and others of their groups.
+  // Calls f(number, value) for all values that exist, ascending: the requested ones and others of their groups.
   template <class F>
   void for_each(F&& f) const {
     for (std::size_t group = 0; group < groups_.size(); ++group) {

@@ -47,7 +47,7 @@ struct Comparison {
   std::vector<Across> across;
   std::vector<ComparedPair> pairs;  // in the order of a
   std::vector<const RunView*> only_a, only_b;
-  // If nothing matches: properties that would all have to be in `across`.
+  // If nothing matches: the properties that would all have to be in `across`.
   std::vector<Across> hindrances;
 
   std::size_t changed_pairs() const;

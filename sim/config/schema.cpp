@@ -33,7 +33,7 @@ constexpr Group kGroups[] = {
      "memory of malloc, and links over which GPU and host reach each other's memory without faults"},
 };
 
-// What a parameter may be: integers with both ends allowed, or the words of a text.
+// The values that a parameter may have: integers with both ends allowed, or the words of a text.
 struct Allowed {
   std::uint64_t minimum = 0, maximum = 0;
   std::span<const std::string_view> words = {};

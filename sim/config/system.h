@@ -173,7 +173,7 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(bool, replicate, false, kSwitch, \
     "all memory is read-mostly from its allocation on: reads copy pages, writes move them")
 
-// What the driver's steps cost. `configs/README.md` says how each was fitted.
+// The costs of the driver's steps. `configs/README.md` says how each was fitted.
 #define UVMSIM_DRIVER_COST_PARAMETERS(X) \
   X(std::uint64_t, wakeup_ns, 8000, kCost, "a fault's arrival until the sleeping service thread reads PUT") \
   X(std::uint64_t, late_interrupt_ns, 180000, kCost, "more, when a service period ended with faults waiting") \
@@ -238,7 +238,7 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint64_t, advise_map_block_ns, 50000, kCost, "accessed-by, per block with pages") \
   X(std::uint64_t, plan_block_ns, 6000, kCost, "a planner's migration thread, per block that it moves")
 
-// What the GPU and the host program pay outside the driver.
+// The costs of the GPU and of the host program outside the driver.
 #define UVMSIM_RUNTIME_COST_PARAMETERS(X) \
   X(std::uint64_t, launch_ns, 4000, kCost, "host time of a kernel launch") \
   X(std::uint64_t, managed_call_ns, 9000, kCost, \

@@ -11,7 +11,7 @@ namespace uvmsim::engine {
 
 namespace {
 
-// Who uses them, and where they are.
+// The GPU that uses remote pages, and the processor that holds them.
 struct Ends {
   unsigned gpu;
   ProcessorId holder;
@@ -38,7 +38,7 @@ std::uint64_t multiplied(std::uint64_t amount, std::uint64_t thousandths) {
 void add_bytes(link::RemoteTraffic& traffic, const layout::Placement& placement, const AddressSpace& space,
                const Ends& ends, std::uint64_t begin, std::uint64_t end, trace::AccessMode mode, const RemoteUse& how) {
   const bool reads = mode != trace::AccessMode::kWrite, writes = mode != trace::AccessMode::kRead;
-  std::uint64_t piece = 0;  // bytes up to `begin` that follow one another
+  std::uint64_t piece = 0;  // contiguous remote bytes up to `begin`
   const auto close = [&] {
     if (piece != 0 && reads && !how.atomics) {
       traffic.add_reads(multiplied(piece, how.times_thousandths), how.request_bytes);
@@ -89,7 +89,7 @@ link::RemoteTraffic remote_traffic(const KernelWork& work, const trace::Kernel& 
     }
   };
   const std::vector<RemoteUse> uses = remote_use(kernel, accessed_bytes(kernel, quantum_bytes), images, described);
-  // Phases say what comes again where the kernel's structure is not known.
+  // Phases show what is read again, if the kernel's structure is not known.
   const bool by_structure = !std::ranges::all_of(uses, &RemoteUse::plain);
   const bool by_phase = !by_structure && !kernel.phases.empty() && work.sections.size() == kernel.phases.size();
   link::RemoteTraffic by_phases = traffic;
@@ -102,7 +102,8 @@ link::RemoteTraffic remote_traffic(const KernelWork& work, const trace::Kernel& 
       add(by_phases, kernel.accesses[access.slot].object, access.extents, uses[access.slot]);
     }
   }
-  // Phases that have a part of each quantum count it whole, each of them: at most what the GPU's memory can have moved.
+  // Every phase that touches part of a quantum counts all of it. The sum is therefore limited to what the GPU's memory
+  // can move in the kernel's duration.
   const auto moved = static_cast<std::uint64_t>(WideUnsigned(std::max<std::int64_t>(0, kernel.duration_ns)) *
                                                 described.memory_bytes_per_us / 1000);
   const std::uint64_t most = std::max(traffic.bytes(), moved);
@@ -135,7 +136,7 @@ Nanoseconds AccessCosts::translation_stall(const KernelWork& work, unsigned gpu)
   return stall;
 }
 
-// What is used in place is the last that leaves host memory.
+// Marks host memory that the kernel uses in place as used now, so that it is the last to leave for the SSD.
 void AccessCosts::use_host_memory(const KernelWork& work, unsigned gpu) {
   if (!process_.machine.host.limited()) return;
   work.for_each_touched([&](BlockIndex b, const PageMask& pages) {
@@ -144,7 +145,7 @@ void AccessCosts::use_host_memory(const KernelWork& work, unsigned gpu) {
   });
 }
 
-// Null: the link is not coherent.
+// Returns null if the link is not coherent.
 CoherentPass* AccessCosts::coherent_pass() {
   driver::CoherentCounters* const counters = driver_.coherent_counters();
   if (counters == nullptr) return nullptr;
@@ -183,7 +184,7 @@ Nanoseconds AccessCosts::remote_end(const KernelWork& work, const trace::Kernel&
     }
     link::RemoteLane& lane = machine.remote_lanes[gpu];
     end = std::max(end, start + waiting(traffic, kernel, lane, described));
-    // Tiles are stored when they are computed, about all at the same time; others store as they go.
+    // Kernels with tiles compute and store all of them at about the same time; other kernels store all along.
     if (is_tiled(kernel) && traffic.stored_words == 0 && traffic.atomics == 0) {
       end = std::max(end, lane.carry(start, traffic.reads()));
       end = lane.carry(end, traffic.writes());
@@ -196,9 +197,9 @@ Nanoseconds AccessCosts::remote_end(const KernelWork& work, const trace::Kernel&
   return end;
 }
 
-// Few warps wait for most of the time: what they have under way at once comes in one latency. When that is about what
-// the link can carry, requests wait for one another, too: a quarter more where both are alike (measured:
-// configs/measurements/remote_stream_h200.txt, grid by block).
+// Returns the time that warps wait for their reads: the bytes that they have under way at once arrive in one latency,
+// so that few warps wait most of the time. Near the link's rate requests also wait for one another: if both times are
+// equal, the result is a quarter longer (measured: configs/measurements/remote_stream_h200.txt, grid by block).
 Nanoseconds AccessCosts::waiting(const link::RemoteTraffic& traffic, const trace::Kernel& kernel,
                                  const link::RemoteLane& lane, const config::GpuConfig& described) const {
   const WideUnsigned latency = process_.costs().remote_latency_ns;
@@ -209,7 +210,8 @@ Nanoseconds AccessCosts::waiting(const link::RemoteTraffic& traffic, const trace
   return Nanoseconds(static_cast<std::int64_t>(longer + shorter * shorter / (4 * longer)));
 }
 
-// Counters see requests of 128 bytes. Their notifications are serviced when the kernel ends.
+// Counts the accesses in access counters, as requests of 128 bytes. The driver services the notifications when the
+// kernel ends.
 void AccessCosts::count(const KernelWork& work, const trace::Kernel& kernel, unsigned gpu, std::uint64_t images) {
   driver::AccessCounters& counters = driver_.access_counters();
   if (!counters.enabled(gpu)) return;

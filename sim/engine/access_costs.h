@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What accesses of a kernel cost that raise no fault: TLB misses, and memory that it uses where it is elsewhere.
+// The costs of a kernel's accesses that raise no fault: TLB misses and accesses to remote-mapped memory.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace uvmsim::engine {
 
-// What a kernel's accesses to memory of the host, or of another GPU, in place bring over the link, in bytes and
-// contiguous pieces: of the pages that the GPU has mapped and that `holder` has instead of it now. Extents count whole
-// quanta, a contiguous stretch of them one piece, as often as the kernel's blocks bring them (remote_use.h); touches
-// count each, repeated ones again, as Kernel::bytes_per_thread_access bytes in whole sectors.
+// Returns the traffic on the link of a kernel's accesses to pages that the GPU has mapped and that lie at `holder` (the
+// host or another GPU), in bytes and contiguous pieces. Extents count whole quanta, a contiguous stretch as one piece,
+// as often as the kernel's thread blocks read it (remote_use.h). Every recorded touch counts
+// Kernel::bytes_per_thread_access bytes, rounded up to sectors.
 link::RemoteTraffic remote_traffic(const KernelWork& work, const trace::Kernel& kernel, const layout::Layout& layout,
                                    const AddressSpace& space, const config::GpuConfig& described, unsigned gpu,
                                    ProcessorId holder, std::uint32_t quantum_bytes, std::uint64_t images);
@@ -26,12 +26,13 @@ class AccessCosts {
       : process_(process), layout_(layout), driver_(driver), space_(process.machine.space) {}
 
   Nanoseconds translation_stall(const KernelWork& work, unsigned gpu);
-  // When a kernel that began at `start` and has computed at `computed` ends, its accesses to memory elsewhere included:
-  // they pass meanwhile. Access counters see them. Of its time it waited `faulted` for the driver; `at_start`: see
-  // CoherentPass::end(). `images`: as plan_kernel() takes it.
+  // Returns the end of a kernel that began at `start` and, without remote accesses, would end at `computed`; it waited
+  // `faulted` of that time for the driver. Remote accesses overlap with the compute. Access counters see them.
+  // `at_start`: see CoherentPass::end(). `images`: see plan_kernel().
   Nanoseconds remote_end(const KernelWork& work, const trace::Kernel& kernel, Nanoseconds start, Nanoseconds computed,
                          Nanoseconds faulted, const InPlaceAtStart* at_start, std::uint64_t images);
-  // What of managed memory a kernel that will fault uses in place over a coherent link; else nothing.
+  // Returns the managed pages that a kernel, which will fault, uses in place over a coherent link; without such a link,
+  // none.
   InPlaceAtStart in_place_at_start(const KernelWork& work, unsigned gpu);
 
  private:
@@ -45,7 +46,7 @@ class AccessCosts {
   const layout::Layout& layout_;
   DriverStack& driver_;
   AddressSpace& space_;
-  std::optional<CoherentPass> coherent_pass_;  // where the link is coherent
+  std::optional<CoherentPass> coherent_pass_;  // if the link is coherent
 };
 
 }  // namespace uvmsim::engine

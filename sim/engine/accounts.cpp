@@ -9,7 +9,7 @@ namespace uvmsim::engine {
 
 namespace {
 
-// Calls f(address, bytes) for the contiguous stretches of [offset, offset + bytes) of what was placed.
+// Calls f(address, bytes) for the contiguous stretches of bytes [offset, offset + bytes) of a placement.
 template <class F>
 void for_each_run(const layout::Placement& placement, std::uint64_t offset, std::uint64_t bytes, F&& f) {
   const std::uint64_t begin = placement.offset + offset, end = begin + bytes;

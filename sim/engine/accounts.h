@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells an event sink that wants accounts what the program allocates, frees and touches, and who acts. Every call does
-// nothing without such a sink.
+// Reports to an event sink that wants accounts what the program allocates, frees and touches, and which actor the next
+// events belong to. Without such a sink the calls do nothing.
 #pragma once
 
 #include <string_view>
@@ -24,12 +24,12 @@ class Accounts {
 
   EventSink* sink() const { return sink_; }
 
-  // The layout has just placed it.
+  // Call after the layout has placed the object.
   void allocated(trace::ObjectId id, std::string_view name, bool tensor, std::uint64_t record, Nanoseconds at);
   void freed(trace::ObjectId id, std::uint64_t record, Nanoseconds at) {
     if (sink_ != nullptr) sink_->on(FreeEvent{id, record, at});
   }
-  // What GPUs still hold of the pages is about to go.
+  // Reports pages that GPUs still hold and that are about to be dropped.
   void drops(BlockIndex block, const PageMask& pages, Nanoseconds at);
   void range(const trace::Range& range, std::uint64_t record);
   void iteration(std::uint64_t index, bool begin, Nanoseconds at) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of one kernel in order of time, equal times in order of scheduling. A subject (a lane, an SM) has at most
-// one event.
+// The events of one kernel in order of time; events of equal times come in order of scheduling. A subject (a resident
+// thread block or an SM) has at most one event.
 //
 // A hierarchical timing wheel (Varghese and Lauck, SOSP 1987): a slot per nanosecond for the 4096 ns around the
-// present, then levels of 64 slots, each 64 times as wide as those below. A slot of a higher level is spread over the
-// lower ones when the present enters it. Every list is first in first out, and nothing joins a lower slot before the
-// higher one that covers it was spread; so equal times stay in the order of add().
+// present, then levels of 64 slots, each 64 times as wide as those below. When the present enters a slot of a higher
+// level, the slot is spread over the lower levels. Every list is first in first out, and nothing joins a lower slot
+// before the higher one that covers it was spread, so that equal times stay in the order of add().
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class Agenda {
     std::uint32_t subject = 0;
   };
 
-  // Forgets everything. Subjects are 0 to `subjects` - 1; the present is `now`.
+  // Removes all events. Subjects are 0 to `subjects` - 1; the present is `now`.
   void reset(std::uint32_t subjects, Nanoseconds now) {
     nodes_.resize(subjects);
     near_bits_ = {};
@@ -35,15 +35,15 @@ class Agenda {
     now_ = static_cast<std::uint64_t>(now.value);
   }
 
-  // A time before the present is put off to the present: one kernel computes up to its next fault, which may lie ahead
-  // of the replay that another kernel's fault brings about.
+  // A time before the present is replaced by the present: a kernel that computed up to its next fault may be ahead of a
+  // replay that another kernel's fault caused.
   void add(Nanoseconds time, std::uint32_t subject) {
     const std::uint64_t at = std::max(static_cast<std::uint64_t>(time.value), now_);
     nodes_[subject].time = at;
     insert(subject, at);
   }
 
-  // Takes back the subject's event; it must have one.
+  // Removes the subject's event, which must exist.
   void remove(std::uint32_t subject) {
     const std::uint64_t time = nodes_[subject].time;
     const unsigned level = level_of(time);
@@ -56,7 +56,7 @@ class Agenda {
     if (tail == subject) tail = before;
   }
 
-  // Takes the first event unless it is later than `until`.
+  // Takes the first event, unless it is later than `until`; then returns false.
   bool pop(Event& event, Nanoseconds until) {
     const auto limit = static_cast<std::uint64_t>(until.value);
     while (near_words_ == 0) {
@@ -71,7 +71,7 @@ class Agenda {
     Node* const nodes = nodes_.data();
     const std::uint32_t last = near_[slot];
     const std::uint32_t first = nodes[last].next;
-    // No branches here and in append(): nobody, nor the processor, can tell which way they would go.
+    // No branches here and in append(): the processor could not predict them.
     const std::uint32_t second = nodes[first].next;
     nodes[last].next = second;
     nodes[second].previous = last;
@@ -100,7 +100,7 @@ class Agenda {
     std::uint32_t next = 0, previous = 0;
   };
 
-  // Of a number that is not 0 (std::countr_zero also answers for 0, at a price).
+  // `bits` must not be 0 (std::countr_zero also handles 0, but costs more).
   static unsigned lowest_bit(std::uint64_t bits) { return static_cast<unsigned>(__builtin_ctzll(bits)); }
   static unsigned shift_of(unsigned level) { return kNearBits + kFarBits * (level - 1); }
   unsigned level_of(std::uint64_t time) const {
@@ -142,7 +142,8 @@ class Agenda {
     tail = subject;
   }
 
-  // Enters the first slot that holds anything, unless it begins after `limit`; the near ones are empty.
+  // Moves the present to the first far slot with events and spreads it; the near slots must be empty. Returns false if
+  // there is none or it begins after `limit`.
   bool spread(std::uint64_t limit) {
     unsigned level = 1;
     while (level <= kFarLevels && far_bits_[level - 1] == 0) ++level;

@@ -10,7 +10,7 @@ namespace uvmsim::engine {
 
 namespace {
 
-// Always on: an audit that is called is wanted.
+// These checks do not depend on the build: the caller decides whether to audit.
 #define UVMSIM_AUDIT(condition, ...)                                                                        \
   do {                                                                                                      \
     if (!(condition)) throw ModelError(fmt::format("audit: {}: {}", #condition, fmt::format(__VA_ARGS__))); \
@@ -54,7 +54,7 @@ void audit_copies(const AddressSpace& space, BlockIndex b) {
   UVMSIM_AUDIT(block.host_backed.contains(on_host), "block {}: pages on the host without host memory", b.value);
 }
 
-// Slots in use per split chunk, as the blocks tell it.
+// The slots in use per split chunk, counted over the blocks.
 using SlotCounts = std::map<std::uint32_t, std::uint32_t>;
 
 void audit_backing(const AddressSpace& space, const GpuMemory& memory, unsigned gpu, BlockIndex b,
@@ -68,7 +68,7 @@ void audit_backing(const AddressSpace& space, const GpuMemory& memory, unsigned 
     UVMSIM_AUDIT(root.state == ChunkState::kAllocated || root.state == ChunkState::kForeign,
                  "chunk {} of GPU {} is not allocated", whole.value, gpu);
     ++whole_chunks;
-    if (space.block(b).kind == MemoryKind::kSystem && root.state == ChunkState::kForeign) return;  // short ones, too
+    if (space.block(b).kind == MemoryKind::kSystem && root.state == ChunkState::kForeign) return;  // also if short
   }
   if (space.block(b).full_size() && !memory.small_chunks()) {
     UVMSIM_AUDIT(whole.valid() || resident.empty(), "block {} has pages on GPU {} and no chunk", b.value, gpu);
@@ -174,7 +174,7 @@ void audit_counters(const Counters& c, const std::vector<driver::GpuState>& gpus
                  "{} pages came to GPUs; {} are there, {} went to the host, {} were freed", arrived, resident, up,
                  ledger.released_pages);
   }
-  // What comes from another GPU may stay there too, where it is duplicated.
+  // A page that comes from another GPU may stay there too, if it is duplicated.
   const std::uint64_t copied =
       (c.dtod_fault_bytes + c.dtod_prefetch_bytes + c.dtod_user_bytes + c.dtod_evict_bytes) / kBasePageBytes;
   UVMSIM_AUDIT(arrived + copied >= resident + ledger.released_pages,

@@ -10,8 +10,8 @@ namespace uvmsim::engine {
 
 namespace {
 
-// A managed copy's front: what the copy engine touches at once (measured: about three fault batches per 2 MB block when
-// PyTorch copies parameters into fresh managed memory).
+// The pieces of a managed copy that the copy engine touches at once (measured: about three fault batches per 2 MB block
+// when PyTorch copies parameters into fresh managed memory).
 constexpr std::uint32_t kCopyLanes = 128;
 
 trace::Kernel copy_engine_kernel(const char* name, unsigned gpu, std::uint32_t stream, std::uint32_t blocks,

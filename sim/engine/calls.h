@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the calls of a program mean under a layout: the pages they concern, and the kernels that stand for copies and
-// sets. All throw InputError for bytes outside their object.
+// Translates a program's calls under a layout: into the pages that they concern, and into kernels that stand for copies
+// and memsets. Functions that take bytes throw InputError if these lie outside their object, except used_spans_of().
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace uvmsim::engine {
 
-// Host time between the call before and this one; 0 for records that are no calls.
+// Returns the host time between the previous call and this one; 0 for records that are not calls.
 std::int64_t host_gap_ns(const trace::Record& record);
 
-// Throws InputError where they lie outside of the object.
+// Throws InputError if the bytes lie outside the object.
 void check_bytes(const layout::Layout& layout, trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes);
 
-// Of what spans_of() would give, the blocks that have state (AddressSpace::for_each_used).
+// Returns the spans of spans_of() whose blocks have state (AddressSpace::for_each_used).
 std::vector<driver::BlockSpan> used_spans_of(const layout::Layout& layout, const AddressSpace& space,
                                              trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes);
 
-// The pages of [offset, offset + bytes) of an object, block by block; none of memory that is not managed.
+// Returns the pages of bytes [offset, offset + bytes) of an object, block by block; none if its memory is not managed.
 std::vector<driver::BlockSpan> spans_of(const layout::Layout& layout, trace::ObjectId id, std::uint64_t offset,
                                         std::uint64_t bytes);
 
-// What the CPU touches, part by part in order: an extent as a range of pages of the placement, or one touch.
+// The parts of a host access in order: its extents, each a range of pages of the placement, then its single touches.
 std::size_t part_count(const trace::HostAccess& access);
 struct HostTouch {
   PageRange pages;
@@ -37,8 +37,8 @@ struct HostTouch {
 HostTouch touch_of(const trace::HostAccess& access, std::size_t part, const layout::Placement& placement,
                    std::uint64_t quantum_bytes);
 
-// A copy or set as a kernel of a GPU's copy engine. `accesses` names what is managed of it: the GPU's side of copies
-// between host and device, both sides otherwise.
+// Returns a copy or memset as a kernel of a GPU's copy engine. Its `accesses` are the managed memory on the GPU's sides
+// of the copy.
 trace::Kernel kernel_of(const trace::Memset& set, const layout::Layout& layout, std::uint64_t quantum_bytes,
                         const config::SystemConfig& system, unsigned gpu = 0);
 trace::Kernel kernel_of(const trace::Memcpy& copy, const layout::Layout& layout, std::uint64_t quantum_bytes,

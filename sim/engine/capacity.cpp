@@ -27,7 +27,7 @@ std::uint64_t own_capacity_bytes(const config::SystemConfig& system, unsigned gp
   return in_chunks(config.memory_bytes - std::min(config.memory_bytes, taken));
 }
 
-// A footprint that was given may be no whole blocks; half a block takes a chunk too.
+// A footprint given by the user need not be whole blocks; part of a block takes a chunk too.
 std::uint64_t factor_capacity_bytes(std::uint64_t footprint_bytes, std::uint64_t osf_thousandths) {
   const std::uint64_t footprint = (footprint_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
   return footprint / osf_thousandths * 1000 + footprint % osf_thousandths * 1000 / osf_thousandths;

@@ -12,14 +12,14 @@ namespace uvmsim::engine {
 namespace {
 
 constexpr std::uint64_t kPsPerNs = 1000;
-constexpr std::uint64_t kWhole = std::uint64_t{1} << 40;  // of a kernel's order
+constexpr std::uint64_t kWhole = std::uint64_t{1} << 40;  // length of a kernel's order
 
 std::uint64_t scaled(std::uint64_t amount, std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<std::uint64_t>(WideUnsigned{amount} * part / whole);
 }
 
-// Where the kernel comes to byte `at` of `bytes`: waves of blocks one after the other, the blocks of a wave side by
-// side.
+// Returns the position in its order at which the kernel reaches byte `at` of `bytes`: waves of thread blocks come one
+// after the other, the blocks of a wave side by side.
 std::uint64_t place_in_order(const KernelWork& work, std::uint64_t at, std::uint64_t bytes) {
   const bool shares = work.pattern == Pattern::kSlices || work.pattern == Pattern::kThreads;
   if (!shares || work.units <= 1) return scaled(kWhole, at, bytes);
@@ -32,7 +32,7 @@ std::uint64_t place_in_order(const KernelWork& work, std::uint64_t at, std::uint
 
 }  // namespace
 
-// Of pieces [first, end), which lie in one VA block.
+// Spreads the faults of pieces [first, end), which lie in one VA block.
 void CoherentPass::spread_faults(std::size_t first, std::size_t end) {
   std::uint64_t bytes = 0;
   for (std::size_t i = first; i < end; ++i) bytes += pieces_[i].bytes;
@@ -60,7 +60,7 @@ void CoherentPass::cut(const KernelWork& work, const trace::Kernel& kernel) {
     const layout::Placement& placement = layout_.find(kernel.accesses[slot].object);
     if (!placement.managed) continue;
     std::uint64_t bytes = 0, at = 0;
-    std::size_t first = pieces_.size();  // of the VA block
+    std::size_t first = pieces_.size();  // first piece of the VA block
     for (const trace::Extent& extent : kernel.accesses[slot].extents) bytes += extent.count * quantum;
     for (const trace::Extent& extent : kernel.accesses[slot].extents) {
       const std::uint64_t begin = placement.offset + extent.first * quantum;
@@ -128,7 +128,7 @@ Nanoseconds CoherentPass::end(const KernelWork& work, const trace::Kernel& kerne
   const std::vector<RemoteUse> uses =
       remote_use(kernel, accessed_bytes(kernel, process_.header.quantum_bytes), images, described);
   link::RemoteLane& lane = process_.machine.remote_lanes[gpu];
-  // A lone access of each thread waits for the next one.
+  // With a list of touches each thread has one access under way.
   const std::uint64_t under_way = work.explicit_touches
                                       ? std::max<std::uint64_t>(1, work.threads) *
                                             std::max<std::uint64_t>(kernel.bytes_per_thread_access, link::kSectorBytes)
@@ -164,7 +164,7 @@ Nanoseconds CoherentPass::end(const KernelWork& work, const trace::Kernel& kerne
       }
       const std::uint64_t waits_ps = scaled(read * kPsPerNs, read_wait, under_way) +
                                      scaled(written * kPsPerNs, coherence.store_latency_ns, under_way);
-      // A thousand times the bytes take as many nanoseconds as they take picoseconds.
+      // The traffic is a thousand times the bytes, so that its nanoseconds are picoseconds of the bytes.
       takes_ps = std::max(takes_ps + waits_ps, static_cast<std::uint64_t>(lane.time(traffic).value));
       if (read != 0) all.add(read, true, false);
       if (written != 0) all.add(written, false, true);
@@ -175,7 +175,7 @@ Nanoseconds CoherentPass::end(const KernelWork& work, const trace::Kernel& kerne
     now_ps += takes_ps;
   }
   process_.counters().remote_access_bytes += all.bytes();
-  // Kernels of other streams have their turn on the link.
+  // The kernel shares the lane with kernels of other streams.
   return std::max({computed, time_at(now_ps), lane.carry(start, all)});
 }
 

@@ -124,11 +124,11 @@ void DriverStack::on_event(const Event& event) {
       prefetch(event.subject);
       break;
     default:
-      break;  // not the driver's
+      break;  // other events are not the driver's
   }
 }
 
-// EventKind::kPrefetch. One that was put forward still comes, and finds nothing to do.
+// Handles EventKind::kPrefetch. An event that was replaced by an earlier one still comes, and does nothing.
 void DriverStack::prefetch(unsigned gpu) {
   if (prefetch_at_[gpu] != events_.now()) return;
   prefetch_at_[gpu] = kNever;
@@ -210,7 +210,7 @@ void DriverStack::add_state(StateDigest& digest) const {
     const driver::GpuState& state = gpus_[gpu];
     const std::vector<std::uint64_t> names = state.memory.names();
     state.memory.add_state(digest, names);
-    if (state.memory.small_chunks()) digest.refuse();  // the names are those of root chunks
+    if (state.memory.small_chunks()) digest.refuse();  // `names` are those of root chunks, not of small ones
     state.evictor->add_state(digest, names);
     if (state.migrator != nullptr) state.migrator->add_state(digest);
     if (state.router != nullptr) state.router->add_state(digest);

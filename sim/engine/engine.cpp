@@ -12,7 +12,7 @@ namespace uvmsim::engine {
 
 namespace {
 
-// A GPU that no program uses has all its memory and the driver's evictor.
+// Returns a GPU that no program uses, with all its memory and the driver's evictor.
 driver::GpuState idle_gpu(const config::SystemConfig& system, unsigned gpu, GmmuCounters& counters) {
   const auto chunks = static_cast<std::uint32_t>(own_capacity_bytes(system, gpu) / kBlockBytes);
   return {GpuMemory(chunks, false),
@@ -20,7 +20,7 @@ driver::GpuState idle_gpu(const config::SystemConfig& system, unsigned gpu, Gmmu
           gmmu::Gmmu(system.gmmu, system.gpus[gpu].sm_count, counters)};
 }
 
-// Errors say which program they are about.
+// Calls f(). An InputError of it names the program.
 template <class F>
 void naming(const std::string& program, F&& f) {
   try {
@@ -78,7 +78,7 @@ Engine::Engine(const config::SystemConfig& system, std::span<const Hosted> progr
 
 Engine::~Engine() = default;
 
-// A bit per GPU of several programs whose memory does not hold all that they ever have, or may not.
+// Returns a bit per GPU that several programs share and whose memory may not hold all blocks that they ever have.
 std::uint32_t Engine::contended_gpus(std::span<const Hosted> programs) const {
   std::uint32_t gpus = 0;
   for (unsigned gpu = 0; gpu < machine_.gpus.size(); ++gpu) {
@@ -121,7 +121,7 @@ void Engine::share_gpus(GpuSharing sharing, std::span<const Hosted> programs) {
   }
 }
 
-// After every event: whose turn it is, and what the kernels then do until the next event.
+// Call after every event: updates the turns on shared GPUs, then lets the kernels compute up to the next event.
 void Engine::look_at_shared_gpus() {
   for (const auto& slices : slices_) {
     if (slices) slices->look();
@@ -189,7 +189,7 @@ std::vector<RunResult> Engine::run() {
   return results;
 }
 
-// An audit looks at every block, so its cost is spread: on average an operation pays for kAuditedBlocks.
+// An audit visits every block. Audits are so rare that on average an operation pays for kAuditedBlocks.
 void Engine::audit_sometimes() {
   constexpr std::uint64_t kAuditedBlocks = 64;
   if (++operations_since_audit_ * kAuditedBlocks >= machine_.space.block_count()) audit();

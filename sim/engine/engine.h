@@ -14,16 +14,17 @@ namespace uvmsim::engine {
 
 class Engine {
  public:
-  // At least one program; all of them, and the system, must outlive it. Throws InputError for what cannot run here.
+  // Needs at least one program. The programs must outlive the engine. Throws InputError for programs that cannot run
+  // here.
   Engine(const config::SystemConfig& system, std::span<const Hosted> programs,
          GpuSharing sharing = GpuSharing::kTimeSlices);
   ~Engine();
 
-  // Once. One result per program, in their order.
+  // Runs the programs to their end; call it once. Returns one result per program, in their order.
   std::vector<RunResult> run();
-  // How often the model's books were checked as a whole; 0 in builds without model checks.
+  // Returns the number of audits (audit.h); 0 in builds without model checks.
   std::uint64_t audits() const { return audits_; }
-  // Iterations that recurred, so that their results were known without replaying them.
+  // Returns the number of iterations that were counted without a replay because they recur (recurrence.h).
   std::uint64_t left_out_iterations() const;
 
  private:
@@ -36,7 +37,7 @@ class Engine {
 
   Machine machine_;
   std::vector<std::unique_ptr<Program>> programs_;
-  std::vector<std::unique_ptr<TimeSlices>> slices_;  // by GPU; null: one program uses it at most, or all at once
+  std::vector<std::unique_ptr<TimeSlices>> slices_;  // by GPU; null: no two programs take turns on it
   std::vector<Program*> sharers_;                    // programs that share a GPU
   std::uint64_t operations_since_audit_ = 0;
   std::uint64_t audits_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// floor((offset + k * stride) / parts) for k = 0, 1, 2, ... without a division each.
+// The sequence floor((offset + k * stride) / parts) for k = 0, 1, 2, ..., without a division per step.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ class EvenSteps {
       : parts_(parts), whole_(stride / parts), rest_(stride % parts), value_(offset / parts), sum_(offset % parts) {}
 
   std::uint64_t value() const { return value_; }
-  // True if the value is a whole number, not rounded.
+  // Returns whether the value is exact, not rounded down.
   bool exact() const { return sum_ == 0; }
   void advance() {
-    // Without a branch: no processor can tell when it carries.
+    // No branch: the processor could not predict the carry.
     const std::uint64_t sum = sum_ + rest_;
     const std::uint64_t carry = sum >= parts_;
     value_ += whole_ + carry;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock's agenda: events by time, equal times in order of scheduling.
+// The event queue of a run: events in order of time; events of equal times come in order of scheduling.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ struct Event {
   Nanoseconds time{};
   std::uint64_t sequence = 0;
   EventKind kind = EventKind::kHost;
-  std::uint16_t program = 0;  // whose host or stream
+  std::uint16_t program = 0;  // owner of the host or stream
   std::uint32_t subject = 0;  // stream or GPU
 };
 
 class EventQueue {
  public:
-  // Throws InputError for a time beyond the end of time.
+  // Throws InputError for a time beyond the end of simulated time (time_limit.h).
   void schedule(Nanoseconds time, EventKind kind, std::uint32_t subject = 0, std::uint16_t program = 0) {
     UVMSIM_CHECK(time >= now_, "an event at {} ns is in the past of {} ns", time.value, now_.value);
     events_.push({before_end_of_time(time), next_sequence_++, kind, program, subject});
   }
   bool empty() const { return events_.empty(); }
-  // When the next event is due; the end of time when there is none.
+  // Returns the time of the next event; INT64_MAX if there is none.
   Nanoseconds next_time() const { return events_.empty() ? Nanoseconds(INT64_MAX) : events_.top().time; }
   std::size_t size() const { return events_.size(); }
   Event pop() {

@@ -11,7 +11,7 @@ namespace uvmsim::engine {
 
 namespace {
 
-// 1024 * log2(x), linear between powers of two; integers keep results identical on every machine.
+// Returns 1024 * log2(x), linear between powers of two; integers keep results identical on every machine.
 std::uint64_t log2_1024(std::uint64_t x) {
   const auto exponent = static_cast<unsigned>(std::bit_width(x)) - 1;
   const std::uint64_t fraction = x - (std::uint64_t{1} << exponent);
@@ -48,7 +48,7 @@ bool FaultLoop::await_fault() {
   return !buffer_.empty();
 }
 
-// A thread that slept longer needs longer, up to a limit.
+// Returns the time that the thread needs to wake up: longer after a longer sleep, up to a limit.
 Nanoseconds FaultLoop::wakeup_after(Nanoseconds sleep) const {
   const config::DriverCosts& costs = system_.costs;
   const Nanoseconds least = ns(costs.wakeup_ns);
@@ -58,7 +58,8 @@ Nanoseconds FaultLoop::wakeup_after(Nanoseconds sleep) const {
   return std::min(least + ns(costs.sleep_doubling_ns * doublings / 1024), ns(costs.first_fault_ns));
 }
 
-// When those that a replay reached have nothing left to do, all SMs go on.
+// If the SMs that the last replay reached have nothing left to do, lets all SMs go on. Returns whether a fault then is
+// in the buffer.
 bool FaultLoop::release_sms() {
   if (!holds_sms_ || runs_.empty() ||
       !std::all_of(runs_.begin(), runs_.end(), [](const KernelRun* run) { return run->finished() || run->waits(); })) {
@@ -98,7 +99,7 @@ void FaultLoop::begin_service() {
   throttled_this_service_ = 0;
 }
 
-// Services the batch, process after process where several share the GPU, and counts for each.
+// Services the batch. If processes share the GPU, each one's part is serviced and counted for itself.
 driver::BatchSummary FaultLoop::service(std::span<const gmmu::FaultEntry> entries, std::uint32_t raw, Nanoseconds now) {
   parts_.clear();
   if (processes_.size() == 1 || entries.empty()) return service_part(lead_, entries, raw, now);
@@ -144,7 +145,7 @@ driver::BatchSummary FaultLoop::service_part(std::size_t process, std::span<cons
   return summary;
 }
 
-// How many raw faults the batch takes that is due now; 0: the batch policy puts it off.
+// Returns the number of raw faults that the batch due now may take; 0 if the batch policy delays it.
 std::uint32_t FaultLoop::fetch_limit(Nanoseconds now) {
   const std::uint32_t usual = system_.driver.fault_batch_count;
   const driver::GpuState& gpu = processes_[lead_].context->gpus[gpu_];
@@ -191,7 +192,7 @@ void FaultLoop::on_fetch() {
   std::uint32_t flushed = 0;
   if (config.fault_replay_policy == config::ReplayPolicy::kBatchFlush) {
     if (100 * summary.duplicates > config.fault_replay_update_put_ratio * raw) {
-      // These faults only count, as long as none of them can be lost.
+      // The flush drops these faults. They are only counted, unless a full buffer might lose some of them.
       const bool fits =
           buffer_.has_room(std::uint64_t{system_.gmmu.faults_per_sm} * system_.gpus[gpu_].sm_count * runs_.size());
       for (KernelRun* run : runs_) {
@@ -266,8 +267,8 @@ void FaultLoop::on_replay() {
   advance(read);
   const bool service_over = batches_this_service_ >= config.fault_max_batches_per_service ||
                             throttled_this_service_ >= config.fault_max_throttle_per_service;
-  // The thread looks at PUT again before it leaves its loop. At its limit it does not; then only what is in the buffer
-  // already makes it start again at once.
+  // The thread reads PUT again before it leaves its loop. At its limit of batches it does not; then only faults that
+  // are already in the buffer restart it at once.
   if (buffer_.pending(service_over ? last_end_ : read)) {
     if (service_over) begin_service();
     return fetch_at(read);
@@ -281,7 +282,7 @@ void FaultLoop::add_state(StateDigest& digest) const {
   digest.add(std::uint64_t{holds_sms_});
   digest.add(std::uint64_t{served_before_});
   if (!served_before_) return;
-  // All sleeps are alike from the one on after which the thread needs longest.
+  // Sleeps after which the wake-up takes its longest time are equivalent.
   const config::DriverCosts& costs = system_.costs;
   constexpr std::int64_t kNoSleepIsLonger = std::int64_t{1} << 50;
   auto longest = static_cast<std::int64_t>(costs.sleep_after_ns) + 1;

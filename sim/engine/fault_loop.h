@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's service thread of one GPU: when it wakes, fetches a batch, services it, flushes and replays.
+// The driver's fault service thread of one GPU: it wakes, fetches a batch, services it, flushes and replays.
 //
 // Follows NVIDIA UVM 580 uvm_gpu_replayable_faults.c: one thread per GPU; a bottom half takes up to 20 batches; after
 // each (BATCH_FLUSH) it waits for the batch's GPU work, flushes the buffer, replays, and looks for more.
 //
-// Processes that share the GPU share its fault buffer and this thread. A batch may hold faults of several: it services
-// them process after process, in the order of the driver's va_spaces (here: of the programs). What it counts for a
-// process is that process's part; the flush and the replay count for the first process of the batch.
+// Processes that share the GPU share its fault buffer and this thread. A batch may hold faults of several processes;
+// they are serviced process after process, in the order of the driver's va_spaces (here: of the programs). Each process
+// counts its part of the batch; the flush and the replay count for the first process of the batch.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ class FaultLoop {
  public:
   FaultLoop(unsigned gpu, const config::SystemConfig& system, const AddressSpace& space, EventQueue& events);
 
-  // The process with that region of the address space computes on the GPU. Regions join in ascending order.
+  // Adds a process that computes on the GPU, by its region of the address space. Call in ascending order of regions.
   void join(unsigned region, driver::DriverContext& context, driver::FaultService& service) {
     processes_.push_back({region, &context, &service, {}});
     batcher_ = context.gpus[gpu_].batcher;
@@ -32,17 +32,18 @@ class FaultLoop {
   void attach(KernelRun& run) { runs_.push_back(&run); }
   void detach(KernelRun& run) { std::erase(runs_, &run); }
 
-  // Kernels compute up to `now`; call before anything changes residency from outside.
+  // Lets the kernels compute up to `now`. Call before anything else changes residency.
   void advance(Nanoseconds now);
   // Lets an idle service thread find the next fault. Call after a kernel started.
   void look() { wake(false); }
-  // Kernels may not compute past the next event, which may change what they find: look() after every one.
+  // Keeps kernels from computing past the next event, which may change residency. The caller must then call look()
+  // after every event.
   void stop_at_events() { stops_at_events_ = true; }
-  // A batch is in service, or is due to be fetched.
+  // Returns whether a batch is in service, or is due to be fetched.
   bool needs_thread(Nanoseconds now) const {
     return state_ == State::kServicing || (state_ == State::kFetching && fetch_at_ <= now);
   }
-  // Refuses while faults are serviced or a kernel runs.
+  // The state cannot be compared while faults are serviced or a kernel runs.
   void add_state(StateDigest& digest) const;
   void on_fetch();   // EventKind::kFetch
   void on_replay();  // EventKind::kReplay
@@ -53,12 +54,12 @@ class FaultLoop {
     unsigned region = 0;
     driver::DriverContext* context = nullptr;
     driver::FaultService* service = nullptr;
-    std::vector<gmmu::FaultEntry> part;  // of the batch in hand, where processes share the GPU
+    std::vector<gmmu::FaultEntry> part;  // its part of the current batch, if processes share the GPU
   };
-  // What of the batch was serviced for one process.
+  // The part of a batch that was serviced for one process.
   struct Part {
     std::size_t process = 0;
-    std::uint32_t raw = 0, sms = 0;  // SMs only where events are listened to
+    std::uint32_t raw = 0, sms = 0;  // SMs only with an event sink
     driver::BatchSummary summary;
   };
 
@@ -71,7 +72,8 @@ class FaultLoop {
   void ask_for_sms(Nanoseconds begin, std::uint32_t raw, std::uint32_t evictions, const driver::BatchSummary& summary);
   void begin_service();
   void fetch_at(Nanoseconds time);
-  // Runs the kernels until a fault is in the buffer; false when none comes, or none before the next event.
+  // Runs the kernels until a fault is in the buffer. Returns false if none comes, after stop_at_events() if none comes
+  // before the next event.
   bool await_fault();
   const config::DriverCosts& costs() const { return system_.costs; }
   Counters& counters() const { return processes_[lead_].context->counters; }
@@ -89,14 +91,14 @@ class FaultLoop {
   gmmu::FaultBuffer buffer_;
   KernelRun::Buffers run_buffers_;
   std::vector<KernelRun*> runs_;
-  std::shared_ptr<policy::Batcher> batcher_;  // null: the driver's own
-  Nanoseconds put_off_{};                     // the batch to come, by it
-  std::uint32_t running_sms_ = 0;             // that the replay to come reaches
-  bool holds_sms_ = false;                    // the last one did not reach all
+  std::shared_ptr<policy::Batcher> batcher_;  // null: the driver's own policy
+  Nanoseconds put_off_{};                     // delay of the next batch so far
+  std::uint32_t running_sms_ = 0;             // SMs that the next replay reaches
+  bool holds_sms_ = false;                    // the last replay did not reach all SMs
   State state_ = State::kIdle;
   std::uint32_t batches_this_service_ = 0;
   std::uint32_t throttled_this_service_ = 0;
-  Nanoseconds last_end_{};     // the thread went on after the last replay
+  Nanoseconds last_end_{};     // when the thread went on after the last replay
   Nanoseconds replay_lead_{};  // how long before that the GPU replayed
   bool served_before_ = false;
   bool stops_at_events_ = false;

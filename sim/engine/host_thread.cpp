@@ -47,7 +47,7 @@ void HostThread::step() {
     if (stage_ == Stage::kTaken) {
       pay_gap();
       stage_ = Stage::kDue;
-      if (time_ > events_.now()) break;  // what the GPU does meanwhile comes first
+      if (time_ > events_.now()) break;  // events of the GPU before that time come first
     }
     if (!go_on()) return;
     stage_ = Stage::kNone;
@@ -56,7 +56,7 @@ void HostThread::step() {
   schedule(time_);
 }
 
-// False at the end of the program.
+// Returns false at the end of the program.
 bool HostThread::take_record() {
   if (process_.feed.at_repetition()) listener_.before_repetition();
   if (!process_.feed.next(record_)) {
@@ -78,7 +78,7 @@ void HostThread::pay_gap() {
   ideal_.host(ns);
 }
 
-// Issues the record in hand, or does what is left of it. False: the host waits.
+// Issues the current record, or does what is left of it. Returns false if the host waits.
 bool HostThread::go_on() {
   try {
     if (!free_released()) return false;
@@ -92,7 +92,7 @@ bool HostThread::go_on() {
   }
 }
 
-// Who hears of all records.
+// Passes the record to the layout and the planners, which follow all records.
 void HostThread::follow() {
   layout_.follow(record_, [this](trace::ObjectId id, const layout::Layout::Taken& taken) {
     pay_for_layout(taken);
@@ -121,7 +121,7 @@ bool HostThread::satisfied(const Wait& wait) const {
   return true;
 }
 
-// True if the host need not wait. Otherwise it is woken when the wait is over.
+// Returns true if the host need not wait. Else the host goes on when the condition holds.
 bool HostThread::wait_for(const Wait& wait) {
   if (satisfied(wait)) return true;
   wait_ = wait;
@@ -151,7 +151,7 @@ HostThread::Issue HostThread::launch(std::uint32_t stream, Operation::Work work,
   return Issue::kDone;
 }
 
-// A copy or set, as a kernel where it touches managed memory.
+// Launches a copy or memset; if it touches managed memory, as a kernel.
 HostThread::Issue HostThread::launch_copy(trace::Kernel kernel) {
   const std::uint32_t stream = kernel.stream;
   const std::int64_t duration = kernel.duration_ns;
@@ -166,7 +166,7 @@ void HostThread::pay_for_allocation(std::uint64_t ns) {
   process_.counters().host_allocation_ns += ns;
 }
 
-// For what the layout took from the driver.
+// Charges the host for memory that the layout took from the driver.
 void HostThread::pay_for_layout(const layout::Layout::Taken& taken) {
   const config::RuntimeCosts& costs = process_.costs();
   std::uint64_t ns = taken.calls * costs.allocate_ns + (taken.bytes >> 20) * costs.allocate_ns_per_gib / 1024;
@@ -176,7 +176,7 @@ void HostThread::pay_for_layout(const layout::Layout::Taken& taken) {
   pay_for_allocation(ns);
 }
 
-// Evicts what is in the way of device memory.
+// Takes device memory, for which the driver may evict managed memory.
 void HostThread::take_device_memory(std::int32_t device, std::uint64_t bytes) {
   check_device(device, "device memory of");
   process_.advance_kernels(events_.now());
@@ -258,7 +258,7 @@ HostThread::Issue HostThread::issue(const trace::Memcpy& copy) {
   return wait_after({Wait::Kind::kStream, copy.stream, 0});
 }
 
-// What calls of the program do with memory that no fault moves is not modelled.
+// Throws InputError for memory that no fault moves: the effect of such calls on it is not modelled.
 void HostThread::refuse_in_place(trace::ObjectId id, const char* what) const {
   const layout::Placement& placement = layout_.find(id);
   const bool pinned = placement.kind == MemoryKind::kPinned;
@@ -307,7 +307,8 @@ HostThread::Issue HostThread::issue(const trace::Advise& advise) {
   return Issue::kDone;
 }
 
-// Blocks without state take the hint as wholes, which costs nothing: no page of theirs moves or is mapped.
+// Returns the spans to advise one by one. Blocks without state take the hint in whole runs, at no cost: none of their
+// pages moves or is mapped.
 std::vector<driver::BlockSpan> HostThread::advised_spans(const trace::Advise& advise) {
   AddressSpace& space = process_.machine.space;
   const bool pins = advise.advice == trace::Advice::kSetPinned || advise.advice == trace::Advice::kUnsetPinned;
@@ -315,7 +316,7 @@ std::vector<driver::BlockSpan> HostThread::advised_spans(const trace::Advise& ad
   check_bytes(layout_, advise.object, advise.offset, advise.bytes);
   const layout::Placement& placement = layout_.find(advise.object);
   if (!placement.managed || advise.bytes == 0) return {};
-  // Only whole blocks: hints of parts are the blocks' own.
+  // The first and the last block get state, as the advice may cover only part of them.
   const std::uint64_t first = placement.first_page(advise.offset);
   const std::uint64_t end = placement.end_page(advise.offset + advise.bytes);
   for (const std::uint64_t page : {first, end - 1}) space.block(placement.blocks[page / kPagesPerBlock]);
@@ -335,7 +336,7 @@ HostThread::Issue HostThread::issue(const trace::Discard& discard) {
   return launch(discard.stream, DiscardOperation{{discard.object, discard.offset, discard.bytes}}, 0);
 }
 
-// The recording of the event that the host issued last. Before there is one, nothing waits (CUDA driver API,
+// Returns the event's recording that the host issued last. Before the first one no wait blocks (CUDA driver API,
 // cuStreamWaitEvent and cuEventSynchronize).
 std::optional<std::size_t> HostThread::recording_of(std::uint64_t event) const {
   const auto last = events_recorded_.find(event);
@@ -374,7 +375,7 @@ HostThread::Issue HostThread::issue(trace::Range& range) {
   return Issue::kDone;
 }
 
-// Between plain memory of two GPUs that a link joins.
+// Returns the copy as one between device memory of two linked GPUs, if it is that.
 std::optional<PeerCopyOperation> HostThread::peer_copy(const trace::Memcpy& copy) const {
   if (copy.src.object == trace::kNoObject || copy.dst.object == trace::kNoObject || copy.bytes == 0) {
     return std::nullopt;
@@ -391,7 +392,7 @@ std::optional<PeerCopyOperation> HostThread::peer_copy(const trace::Memcpy& copy
   return PeerCopyOperation{*from, *to, copy.bytes};
 }
 
-// Touches until one faults; the host goes on where that interrupted it when the fault is served.
+// Touches pages until one faults. When that fault is served, the host goes on there.
 HostThread::Issue HostThread::issue(const trace::HostAccess& access) {
   const layout::Placement& placement = layout_.find(access.object);
   if (!placement.managed) return Issue::kDone;
@@ -409,7 +410,7 @@ HostThread::Issue HostThread::issue(const trace::HostAccess& access) {
   return Issue::kDone;
 }
 
-// False: it faulted, and time passes.
+// Returns false if the access faulted, which takes time.
 bool HostThread::touch(BlockIndex block, unsigned page, bool write) {
   driver::HostFaults& faults = driver_.host_faults();
   if (driver::SystemMemory* const memory = driver_.system_memory(); memory != nullptr && memory->serves(block)) {
@@ -422,12 +423,13 @@ bool HostThread::touch(BlockIndex block, unsigned page, bool write) {
   process_.advance_kernels(events_.now());
   accounts_.host_acts();
   time_ = faults.touch(block, page, write, time_);
-  if (faults.mapped(block, page, write)) ++touched_.page;  // else it was throttled: once more
+  if (faults.mapped(block, page, write)) ++touched_.page;  // else it was throttled, and is repeated
   schedule(time_);
   return false;
 }
 
-// cudaFree synchronises the device and drops the pages without write-back. False: it waits.
+// Frees an object or tensor. cudaFree synchronises the device and drops the pages without write-back. Returns false if
+// the host waits.
 bool HostThread::free(trace::ObjectId id, bool tensor) {
   const layout::Placement& placement = layout_.find(id);
   const bool is_call = placement.owns && (placement.managed || placement.device);
@@ -454,8 +456,8 @@ bool HostThread::free(trace::ObjectId id, bool tensor) {
   return true;
 }
 
-// What owns no memory. The framework may reuse a freed tensor's at once, but kernels that were launched before still
-// name it.
+// Frees an object or tensor without a cudaFree. The framework may reuse a tensor's memory at once, but kernels launched
+// before still name the tensor.
 void HostThread::free_in_place(trace::ObjectId id, bool tensor) {
   if (!tensor) return layout_.free(id, {});
   layout_.free_tensor(id, {});
@@ -467,7 +469,7 @@ void HostThread::free_in_place(trace::ObjectId id, bool tensor) {
   }
 }
 
-// Of memory that is populated, the first 2 MB cost no more than less of it (measured: configs/measurements).
+// Returns the time of a cudaFree. Populated memory of up to 2 MB has one price (measured: configs/measurements).
 std::uint64_t HostThread::managed_free_ns(const layout::BlockList& blocks, std::uint64_t bytes) const {
   const AddressSpace& space = process_.machine.space;
   std::uint64_t pages = 0;
@@ -480,7 +482,7 @@ std::uint64_t HostThread::managed_free_ns(const layout::BlockList& blocks, std::
   return costs.free_touched_ns + (pages - std::min<std::uint64_t>(pages, kPagesPerBlock)) * costs.free_ns_per_mib / 256;
 }
 
-// Blocks without state hold nothing that anybody could miss.
+// Releases blocks. Those without state hold no pages.
 void HostThread::release(BlockIndex first, std::uint64_t count) {
   process_.machine.space.for_each_used(first, count, [&](BlockIndex b) {
     accounts_.drops(b, PageMask::all(), time_);
@@ -488,7 +490,7 @@ void HostThread::release(BlockIndex first, std::uint64_t count) {
   });
 }
 
-// What the layout's allocator gave back, the host frees before it goes on. False: it waits.
+// Frees the memory that the layout's allocator gave back. Returns false if the host waits.
 bool HostThread::free_released() {
   if (layout_.released().empty()) return true;
   if (!wait_for_device()) return false;
@@ -503,7 +505,7 @@ bool HostThread::free_released() {
 void HostThread::add_state(StateDigest& digest) {
   for (; !retired_tensors_.empty(); retired_tensors_.pop_front()) layout_.forget(retired_tensors_.front().second);
   digest.add_past(events_.now());
-  for (const auto& [event, last] : events_recorded_) {  // nothing waits, so all are done
+  for (const auto& [event, last] : events_recorded_) {  // no wait is pending, so all recordings are done
     StateDigest part = digest.part();
     part.add(event);
     digest.add_unordered(part);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host thread of a process: issues the records in program order, runs ahead of the GPU, waits where the API waits.
+// The host thread of a process: it issues the records in program order, runs ahead of the GPU, and waits where the API
+// waits.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,11 @@ namespace uvmsim::engine {
 
 class HostThread {
  public:
-  // Hears where the program comes to a repetition of an iteration.
+  // Is notified when the program reaches a repetition of an iteration.
   class Listener {
    public:
-    virtual void before_repetition() = 0;  // its first record comes next,
-    virtual void repetition_begins() = 0;  // and is in hand
+    virtual void before_repetition() = 0;  // before its first record is taken
+    virtual void repetition_begins() = 0;  // after its first record is taken
    protected:
     ~Listener() = default;
   };
@@ -30,9 +31,9 @@ class HostThread {
              Listener& listener);
 
   void start() { schedule(process_.start); }
-  // EventKind::kHost.
+  // Handles EventKind::kHost.
   void step();
-  // Work of a stream is done, for which it may wait.
+  // Call when work of a stream is done, for which the host may wait.
   void work_done();
 
   bool scheduled() const { return scheduled_; }
@@ -41,21 +42,21 @@ class HostThread {
   std::uint64_t records() const { return record_number_; }  // taken so far
   const IdealClock& ideal() const { return ideal_; }        // from the program's start
 
-  // As if so many more records had been issued.
+  // Counts that many records as issued.
   void leave_out(std::uint64_t records) { record_number_ += records; }
-  // While no work is on its way.
+  // Call only while no work is under way.
   void add_state(StateDigest& digest);
 
  private:
-  // What became of a record that the host tried to issue.
+  // The outcome of an attempt to issue a record.
   enum class Issue : std::uint8_t {
     kDone,
-    kRetry,  // the host waits, and then tries again
-    kWait,   // it is issued, and the host waits before the next one
+    kRetry,  // the host waits, then tries again
+    kWait,   // the record is issued, and the host waits before the next one
   };
-  // How far the record in hand has come.
+  // The progress of the current record.
   enum class Stage : std::uint8_t { kNone, kTaken, kDue, kIssued };
-  // What the host waits for.
+  // The condition that the host waits for.
   struct Wait {
     enum class Kind : std::uint8_t { kNone, kDevice, kStream, kEvent, kQueue, kRoom, kMarks } kind = Kind::kNone;
     std::uint32_t stream = 0;
@@ -74,7 +75,7 @@ class HostThread {
   bool wait_for_device();
   Issue wait_after(const Wait& wait) { return wait_for(wait) ? Issue::kDone : Issue::kWait; }
   bool wait_for_room(std::uint32_t stream) { return wait_for({Wait::Kind::kQueue, stream, 0}); }
-  // Of what takes no place in a launch queue.
+  // For records that take no place in a launch queue.
   bool wait_for_any_room() { return wait_for({Wait::Kind::kRoom, 0, 0}); }
 
   bool take_record();
@@ -124,14 +125,14 @@ class HostThread {
   bool at_end_ = false;
   trace::Record record_;
   Stage stage_ = Stage::kNone;
-  std::uint64_t record_number_ = 0;    // of records taken
-  std::uint64_t recorded_number_ = 0;  // of record_ in the recording, where iterations may come once
+  std::uint64_t record_number_ = 0;    // number of the last record taken
+  std::uint64_t recorded_number_ = 0;  // of record_ in the recording, without repetitions
   struct {
-    std::size_t part = 0;                                                  // calls.h
-    std::uint64_t page = 0;                                                // within it
-  } touched_;                                                              // of the HostAccess in hand
-  std::unordered_map<std::uint64_t, std::size_t> events_recorded_;         // by event: its last among all recordings
-  std::deque<std::pair<std::uint64_t, trace::ObjectId>> retired_tensors_;  // record of the free, tensor
+    std::size_t part = 0;                                                  // see touch_of() in calls.h
+    std::uint64_t page = 0;                                                // page within the part
+  } touched_;                                                              // progress of the current HostAccess
+  std::unordered_map<std::uint64_t, std::size_t> events_recorded_;         // by event: its last recording
+  std::deque<std::pair<std::uint64_t, trace::ObjectId>> retired_tensors_;  // the free's record number, and the tensor
 };
 
 }  // namespace uvmsim::engine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same program with everything resident and managed memory for free: host and streams only. It runs beside the real
-// replay on the same records and gives RunResult::ideal, the time that slowdowns are measured against, and the same of
-// each iteration.
+// The time of the program with everything resident and managed memory for free: only host and streams take time. The
+// clock runs beside the replay, on the same records. It gives RunResult::ideal, the base of slowdowns, and the ideal
+// time of each iteration.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace uvmsim::engine {
 class IdealClock {
  public:
   void host(std::int64_t ns) { host_ = before_end_of_time(host_ + Nanoseconds(ns)); }
-  // The host, or what the stream does next, goes on at `time` at the earliest.
+  // The host, or the stream's next work, starts at `time` at the earliest.
   void delay_host(Nanoseconds time) { host_ = std::max(host_, time); }
   void delay(std::uint32_t stream, Nanoseconds time) {
     make(stream);
@@ -35,12 +35,12 @@ class IdealClock {
   void wait(std::uint32_t stream) {
     if (stream < streams_.size()) host_ = std::max(host_, streams_[stream]);
   }
-  // When the stream gets to what the host enqueues now.
+  // Returns when the stream reaches work that the host enqueues now.
   Nanoseconds arrival(std::uint32_t stream) const {
     return stream < streams_.size() ? std::max(streams_[stream], host_) : host_;
   }
-  // cudaEventRecord, cudaStreamWaitEvent and cudaEventSynchronize: who waits does so for the recording issued last,
-  // and not at all before there is one.
+  // cudaEventRecord, cudaStreamWaitEvent and cudaEventSynchronize: a wait is for the recording issued last, and does
+  // not block before there is one.
   void record(std::uint64_t event, std::uint32_t stream) { recorded_[event] = arrival(stream); }
   void wait_event(std::uint32_t stream, std::uint64_t event) {
     if (const auto at = recorded_.find(event); at != recorded_.end()) delay(stream, at->second);
@@ -49,7 +49,7 @@ class IdealClock {
     if (const auto at = recorded_.find(event); at != recorded_.end()) delay_host(at->second);
   }
   Nanoseconds host_time() const { return host_; }
-  // Of all that the stream was given; it must have been given something.
+  // Returns the end of the stream's work; something must have been enqueued there.
   Nanoseconds end_of(std::uint32_t stream) const { return streams_[stream]; }
   Nanoseconds end() const {
     Nanoseconds last = host_;
@@ -63,7 +63,7 @@ class IdealClock {
       digest.add(static_cast<std::uint64_t>(std::max(end - host_, Nanoseconds{}).value));
     }
     for (const auto& [event, time] : recorded_) {
-      if (time <= host_) continue;  // there is no wait
+      if (time <= host_) continue;  // a wait for it does not block
       StateDigest part = digest.part();
       part.add(event);
       part.add(static_cast<std::uint64_t>((time - host_).value));

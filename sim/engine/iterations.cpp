@@ -5,7 +5,7 @@
 
 namespace uvmsim::engine {
 
-// Of the iteration in progress, which ends now.
+// Returns the result of the iteration in progress, which ends at `now`.
 IterationResult Iterations::result_of(const MarkOperation& end, Nanoseconds now) const {
   IterationResult iteration;
   iteration.index = end.index + left_out_.iterations;
@@ -42,7 +42,7 @@ void Iterations::mark(const MarkOperation& mark, Nanoseconds now) {
   }
 }
 
-// The clock stays; what it shows from now on is early by left_out_.time.
+// The clock does not move; from now on its times are early by left_out_.time.
 void Iterations::leave_out(const Recurrence::Earlier& found, std::uint64_t times, const MarkOperation* pending,
                            Nanoseconds now, Nanoseconds ideal) {
   const Moment& earlier = *found.moment;
@@ -51,7 +51,7 @@ void Iterations::leave_out(const Recurrence::Earlier& found, std::uint64_t times
   const std::size_t first = first_like_later_ones(earlier, pending);  // of the results to repeat
   std::uint64_t to_come = period * times;
   if (pending != nullptr) {
-    // That end is from now on the one of the last repetition left out. The iteration it belonged to ends as the one
+    // The pending end becomes that of the last repetition left out. The iteration to which it belonged ends as the one
     // before `earlier` did.
     UVMSIM_CHECK(earlier.end.has_value(), "iteration {} never ended", earlier.iterations);
     results.push_back(result_of(*pending, now + earlier.end->after));

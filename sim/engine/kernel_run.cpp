@@ -29,7 +29,7 @@ KernelRun::~KernelRun() {
   buffers_.kept.push_back({std::move(lanes_), std::move(sms_), std::move(shares_), std::move(agenda_)});
 }
 
-// Begins where something was missing last time.
+// Returns whether the operand is fully mapped. The search begins at the page that was missing last time.
 bool KernelRun::operand_mapped(SectionRun& section, std::uint32_t index) const {
   const Operand& operand = section.operands[index];
   std::uint64_t& at = section.unmapped[index];
@@ -111,7 +111,7 @@ bool KernelRun::take_unit(Lane& lane) {
   return true;
 }
 
-// The lane takes the next unit, if one is left.
+// Gives the lane the next unit, if one is left.
 void KernelRun::start_unit(std::uint32_t index, Nanoseconds time) {
   Lane& lane = lanes_[index];
   if (!take_unit(lane)) {
@@ -125,7 +125,7 @@ void KernelRun::start_unit(std::uint32_t index, Nanoseconds time) {
   look_at_queue(sms_[lane.sm], lane.sm, time);
 }
 
-// Lets the first event happen; false if there is none until then.
+// Handles the next event. Returns false if there is none by `until`.
 inline bool KernelRun::next_event(Nanoseconds until) {
   Agenda::Event event;
   if (!agenda_->pop(event, until)) return false;
@@ -184,7 +184,7 @@ void KernelRun::begin_section() {
   look_at_operands();
 }
 
-// What the unit that the lane just took walks through step by step, in patterns that have such.
+// Computes the shares of the lane's new unit, in patterns that use them (slices and tiles).
 void KernelRun::plan_shares(std::uint32_t index) {
   const Lane& lane = lanes_[index];
   Share* share = shares_of(index);
@@ -213,14 +213,15 @@ void KernelRun::plan_shares(std::uint32_t index) {
   }
 }
 
-// In slices, loads and stores are where the section watches any.
+// A part of a slice has accesses if the section watches operands of its kind. Small outputs are stored in the last step
+// only.
 inline bool KernelRun::issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const {
   const std::uint32_t last = section.steps - 1;
   if (!lane.storing) {
     if (!section.watched_inputs.empty()) return true;
     lane.storing = true;
     now += section.load_time;
-    if (!section.early_stores && lane.step != last) {  // nothing before the last step
+    if (!section.early_stores && lane.step != last) {  // no accesses before the last step
       now += (section.turn_time + section.load_time) * (last - lane.step);
       lane.step = last;
     }
@@ -274,7 +275,8 @@ inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
   return any;
 }
 
-// Operands of the present section that are mapped as a whole need no look per step, as long as nothing is unmapped.
+// Watches the present section's operands that are not fully mapped. The others need no check per step until a page is
+// unmapped.
 void KernelRun::look_at_operands() {
   ++view_;
   SectionRun& section = sections_[next_section_];
@@ -290,7 +292,8 @@ void KernelRun::watch_again() {
   look_at_operands();
 }
 
-// A lone thread waits for each of its touches; warps overlap theirs with the compute of others.
+// A single warp with a list of touches waits for each of them; several warps overlap touches with the compute of
+// others.
 void KernelRun::plan_turns() {
   const config::RuntimeCosts& costs = system_.runtime;
   const bool lone = work_.explicit_touches && work_.lanes == 1;
@@ -316,7 +319,7 @@ void KernelRun::plan_turns() {
   block_dispatch_ = ns(costs.block_dispatch_ns);
 }
 
-// Up to when what waits in the SM's queue is known to find everything mapped.
+// Returns the time up to which all parts in the SM's queue are known to find their pages mapped.
 Nanoseconds KernelRun::others_clear_until(const SmQueue& sm) const {
   Nanoseconds until = kNever;
   sm.for_each_waiting([&](const Turn& turn) {
@@ -333,8 +336,8 @@ Nanoseconds KernelRun::others_clear_until(const SmQueue& sm) const {
   return until;
 }
 
-// The lane's loads pass at `now`. Goes on to the last of the steps ahead that pass as well before anything can change;
-// false if there are none.
+// Call when the lane's loads pass at `now`. Skips the next steps that are known to pass before any mapping can change.
+// Returns false if there are none.
 bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
   if (lane.storing || lane.clear_view != view_) return false;
@@ -357,12 +360,12 @@ bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   return true;
 }
 
-// All accesses of the lane's part have passed: goes on to the next part that is to wait for anything.
+// Call when all accesses of the lane's part have passed. Goes on to the next part that has accesses to check.
 void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
   const SectionRun& section = sections_[lane.section];
   const bool tiles = work_.pattern == Pattern::kTiles;
-  const bool listed = work_.explicit_touches;  // says of each step what it does; others do the same in all
+  const bool listed = work_.explicit_touches;  // steps of a list differ in whether they load and store
   do {
     if (!lane.storing) {
       lane.storing = true;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel in progress on one GPU: the resident units, what they wait for, and the raw faults their SMs raise.
+// A kernel in progress on one GPU: the resident units, the accesses that they wait for, and the raw faults that their
+// SMs raise.
 //
 // Every SM has one queue of accesses, served in order. An access to a mapped page passes. A miss raises faults and
-// stays outstanding; when the SM may raise no more, everything behind waits for the next replay. A replay makes the
-// SMs, one after another in an order that differs each time, try again what is outstanding and then what waits: after
-// its first replay an SM lets only one further warp raise new faults until the next one. README.md says what this was
-// found from. A page that a unit waited for counts as touched once it was mapped at some replay, so a kernel larger
-// than memory makes progress.
+// stays outstanding; when the SM may raise no more, all accesses behind it wait for the next replay. A replay reaches
+// the SMs one after another, in random order. Each SM retries its outstanding accesses, then those that wait; after its
+// first replay only one further warp per replay raises new faults. README.md gives the measurements. A page that a unit
+// waited for counts as touched once it was mapped at a replay, so that a kernel larger than memory makes progress.
 #pragma once
 
 #include <algorithm>
@@ -28,30 +28,30 @@
 namespace uvmsim::engine {
 
 class KernelRun {
-  // A unit at its place on an SM.
+  // A resident unit on its SM.
   struct Lane {
     std::uint64_t unit = 0;
     std::uint32_t section = 0;
     std::uint32_t step = 0;
-    std::uint32_t pending = 0;      // accesses of this part that missed, and one for those not taken yet
-    std::uint32_t raise_epoch = 0;  // its SM's, when this part first raised a fault; 0: it did not
-    // Steps before these find their loads and stores mapped: seen at that view.
+    std::uint32_t pending = 0;      // accesses of this part that missed, plus one until all are taken
+    std::uint32_t raise_epoch = 0;  // the SM's epoch when this part first raised a fault; 0: never
+    // Steps before clear[false] find their loads mapped, before clear[true] their stores, as seen at clear_view.
     std::uint32_t clear[2] = {0, 0};
     std::uint32_t clear_view = 0;
     std::uint16_t sm = 0;
-    std::uint16_t raised = 0;  // pages out in that epoch
-    bool storing = false;      // part of the step: loads, then stores
-    bool stored = false;       // its previous part was a store
+    std::uint16_t raised = 0;  // pages that this part has raised
+    bool storing = false;      // the present part of the step: its loads (false), then its stores
+    bool stored = false;       // the step stores (set only with a list of touches)
     bool loaded = false;
   };
-  // Where the next unit's slice of an operand begins.
+  // The begin of the next unit's slice of an operand.
   struct NextSlice {
     EvenSteps begin;
-    std::size_t stretch = 0;  // that holds the beginning, or one before
+    std::size_t stretch = 0;  // the stretch that holds the begin, or an earlier one
   };
 
  public:
-  // Memory of finished kernels, for the next ones.
+  // Memory of finished kernels, reused by later ones.
   class Buffers {
     friend class KernelRun;
     struct Set {
@@ -69,29 +69,29 @@ class KernelRun {
   KernelRun(const KernelRun&) = delete;
   KernelRun& operator=(const KernelRun&) = delete;
 
-  // True if every page is mapped, so that the kernel cannot fault as things are.
+  // Returns whether every page is mapped, so that the kernel cannot fault now.
   bool all_mapped() const;
 
   void start(Nanoseconds now);
-  // On a GPU where other processes take pages meanwhile: operands that are mapped as a whole may not stay so, and a
-  // kernel that begins with all its pages takes its recorded duration and what it then has to wait for.
+  // Starts the kernel on a GPU where other processes take pages meanwhile: fully mapped operands may not stay mapped. A
+  // kernel that begins with all pages mapped takes its recorded duration plus its waits for pages that it loses.
   void start_beside_others(Nanoseconds now, Nanoseconds recorded);
-  // The kernel computes up to and including `until`.
+  // Lets the kernel compute up to and including `until`.
   void advance(Nanoseconds until);
-  // The same; the driver will drop all faults that arrive by then. Returns how many raw faults these are, beyond those
-  // in the buffer.
+  // Does the same, but only counts the faults that arrive by then, as the driver will flush them. Returns their number,
+  // without those in the buffer.
   std::uint32_t advance_unheard(Nanoseconds until);
-  // The kernel computes up to and including `until`, but no further than until a fault is in the buffer.
+  // Lets the kernel compute up to and including `until`, or until a fault is in the buffer.
   void advance_to_fault(Nanoseconds until);
-  // The driver issued a replay at `now`, which reaches the first `sms` SMs.
+  // Applies a replay that the driver issued at `now` and that reaches the first `sms` SMs.
   void replay(Nanoseconds now, std::uint32_t sms);
-  // Nothing happens any more without a replay; its last event was at `latest()`.
+  // Returns whether nothing happens without a replay. The last event was at latest().
   bool waits() const { return agenda_->empty(); }
   Nanoseconds latest() const { return present_ + away_; }
-  // The GPU computes for another process, until resume(): the kernel stands still, and so does its own clock.
+  // Stops the kernel and its own clock until resume(), while the GPU computes for another process.
   void suspend(Nanoseconds now);
   void resume(Nanoseconds now);
-  Nanoseconds suspended_at() const { return suspended_at_; }  // INT64_MAX: it runs
+  Nanoseconds suspended_at() const { return suspended_at_; }  // INT64_MAX: it is not suspended
 
   bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units; }
   Nanoseconds end() const { return end_ + away_; }
@@ -99,14 +99,15 @@ class KernelRun {
 
  private:
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
-  // The kernel's own clock, by which all below this line runs: what it was suspended for does not count.
+  // Returns the time on the kernel's own clock, which stands still while the kernel is suspended. All times below are
+  // of this clock.
   Nanoseconds own(Nanoseconds time) const { return std::min(time, suspended_at_) - away_; }
   void compute(Nanoseconds until);
   const PageMask& usable(std::uint64_t block, bool write) const {
     const ProcessorPages& mine = space_.pages(BlockIndex(block), me_);
     return write ? mine.writable : mine.mapped;
   }
-  // Its first page in [first, end) that this GPU may not use so; `end` when there is none.
+  // Returns the first page in [first, end) of the block that this GPU may not access so; `end` if there is none.
   unsigned first_missing(std::uint64_t block, bool write, unsigned first, unsigned end) const {
     const PageMask& pages = usable(block, write);
     const unsigned last = (end - 1) / 64;
@@ -118,7 +119,7 @@ class KernelRun {
     }
     return std::min(w * 64 + static_cast<unsigned>(__builtin_ctzll(clear)), end);
   }
-  // The same of positions of an operand.
+  // Does the same for positions of an operand.
   std::uint64_t first_missing(const Operand& operand, const Share& share, const PageRange& pages) const {
     for (std::uint64_t position = pages.begin; position < pages.end;) {
       const PageRun run = operand.run(share, position, pages.end);
@@ -129,11 +130,11 @@ class KernelRun {
     }
     return pages.end;
   }
-  // Of the warps of a unit that access a page, those that raise faults of their own.
+  // Returns how many of the unit's warps that access a page raise faults of their own.
   std::uint16_t faulting_warps(std::uint32_t warps) const {
     return gmmu_.warps_share_faults ? std::uint16_t{1} : static_cast<std::uint16_t>(std::min(warps, 1024u));
   }
-  // Call before anything looks at pages: they may have been unmapped.
+  // Notes whether pages were unmapped. Call before the pages are looked at.
   void find_pages() {
     const std::uint64_t unmaps = space_.unmap_epoch(gpu_);
     unmapped_ = unmap_epoch_ != unmaps;
@@ -149,8 +150,8 @@ class KernelRun {
   Share* shares_of(std::uint32_t index) { return shares_.data() + index * most_operands_; }
   void plan_shares(std::uint32_t index);
   void plan_turns();
-  // The lane's present part, all its loads of a step or all its stores, joins the SM's queue. False if there are none.
-  // Steps without any are left out, which takes until `now`.
+  // Queues the lane's present part (all loads or all stores of a step) at its SM. Returns false if the part has no
+  // accesses. Skips steps without accesses and moves `now` past them.
   bool issue(std::uint32_t index, Nanoseconds& now);
   bool issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const;
   bool issue_tile(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
@@ -158,7 +159,7 @@ class KernelRun {
   void queue_part(Lane& lane, std::uint32_t index, Nanoseconds now);
   void begin_section();
   void look_at_operands();
-  // Something may have been unmapped: what was left out may have to be looked at again.
+  // If pages were unmapped, operands that were found fully mapped must be watched again.
   void notice_unmaps() {
     if (unmapped_) watch_again();
   }
@@ -168,7 +169,7 @@ class KernelRun {
     const unsigned end = unsigned{run.first} + run.count;
     return first_missing(run.block.value, run.write, run.first, end) == end;
   }
-  // An access of the lane passes, or all of its part is taken.
+  // Call when an access of the lane passes, or when all accesses of its part are taken.
   void pass(std::uint32_t index, Nanoseconds now) {
     Lane& lane = lanes_[index];
     UVMSIM_CHECK(lane.pending != 0, "lane {} has nothing pending", index);
@@ -194,10 +195,10 @@ class KernelRun {
   Nanoseconds raise(SmQueue& sm, std::uint32_t sm_index, Access access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;
-  std::vector<SectionRun> sections_;  // of it, once it has started
+  std::vector<SectionRun> sections_;  // of work_, after the start
   unsigned gpu_;
   const config::SystemConfig& system_;
-  const config::GmmuConfig gmmu_;  // a copy, at hand
+  const config::GmmuConfig gmmu_;  // a copy, for speed
   const AddressSpace& space_;
   const ProcessorId me_;
   gmmu::FaultBuffer& buffer_;
@@ -211,14 +212,14 @@ class KernelRun {
   std::vector<SmQueue> sms_;
   std::uint32_t sm_count_ = 0;
   std::vector<std::uint32_t> sm_order_;
-  std::unique_ptr<Agenda> agenda_;   // of SMs, then of lanes
-  std::vector<Share> shares_;        // by lane and operand: plan_shares()
-  std::size_t most_operands_ = 0;    // of a section
-  std::vector<NextSlice> slices_;    // of each operand
-  std::uint32_t watching_from_ = 0;  // all operands of sections before are watched
+  std::unique_ptr<Agenda> agenda_;   // its subjects are the SMs, then the lanes
+  std::vector<Share> shares_;        // by lane and operand (plan_shares())
+  std::size_t most_operands_ = 0;    // the most of any section
+  std::vector<NextSlice> slices_;    // by operand
+  std::uint32_t watching_from_ = 0;  // sections before this one watch all their operands
   std::uint64_t unmap_epoch_ = 0;
-  bool unmapped_ = false;  // something was, since then
-  // Counts up when a page that was found mapped may be so no more, or operands come under watch.
+  bool unmapped_ = false;  // a page was unmapped since then
+  // Increases when mapped pages may have been unmapped, or when other operands are watched.
   std::uint32_t view_ = 1;
   std::uint64_t viewed_unmaps_ = 0;
   std::uint64_t next_unit_ = 0;
@@ -227,16 +228,16 @@ class KernelRun {
   std::uint32_t issue_depth_ = 1;  // parts that an SM has under way
   Nanoseconds block_start_{};
   Nanoseconds block_dispatch_{};
-  Nanoseconds load_time_{};       // of a step's loads
-  Nanoseconds load_times_[2];     // the same, by whether it loads
-  Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded
-  Nanoseconds present_{};         // time of the event in hand
+  Nanoseconds load_time_{};       // duration of a step's loads
+  Nanoseconds load_times_[2];     // the same, by whether the step loads
+  Nanoseconds turn_times_[2][2];  // rest of a step: by whether it stores, whether it loads
+  Nanoseconds present_{};         // time of the current event
   Nanoseconds horizon_{};         // until then nothing is mapped or unmapped
   gmmu::FaultUnit fault_unit_;
   Nanoseconds unheard_until_{-1};  // faults that arrive by then are only counted
   std::uint32_t unheard_ = 0;
   Nanoseconds end_{};
-  Nanoseconds away_{};  // suspended so long, until the last resume()
+  Nanoseconds away_{};  // time suspended, up to the last resume()
   Nanoseconds suspended_at_{INT64_MAX};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelRun, the SMs' side: what an SM does when its turn comes, and what a replay does to it.
+// KernelRun, the SMs' side: the turn of an SM, and the effect of a replay on it.
 #include <algorithm>
 #include <limits>
 
@@ -8,7 +8,7 @@
 
 namespace uvmsim::engine {
 
-// Whether the next page of the part that is being taken may raise a fault.
+// Returns whether the next page of the part that is being taken may raise a fault.
 bool KernelRun::may_raise(const SmQueue& sm, bool scattered) const {
   if (sm.epoch != 1) {
     if (sm.new_lane != sm.taken.lane && sm.new_warps >= gmmu_.new_warps_per_replay) return false;
@@ -40,8 +40,8 @@ inline Nanoseconds KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Access 
   return arrival;
 }
 
-// Tries again what missed before the replay, up to the first access that misses again (and is heard). Returns when the
-// SM can go on after that one; kNever when all is tried, which it is at `now`.
+// Retries the accesses that missed before the replay, up to the first that misses again and is not flushed. Returns
+// when the SM can go on after that one; kNever if all are retried, with `now` as the time of the last.
 inline Nanoseconds KernelRun::retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now) {
   Access* const missed = sm.missed.data();
   const std::size_t count = sm.missed.size();
@@ -63,7 +63,8 @@ inline Nanoseconds KernelRun::retry(SmQueue& sm, std::uint32_t sm_index, Nanosec
   return kNever;
 }
 
-// Raises the faults of another warp of an access whose faults are out already; kNever when there is none.
+// Raises the faults of a further warp of the access that missed last. Returns when the SM can go on; kNever if no warp
+// may raise any.
 inline Nanoseconds KernelRun::raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
   if (sm.missed.empty() || sm.blocked) return kNever;
   Access& last = sm.missed.back();
@@ -78,7 +79,7 @@ inline Nanoseconds KernelRun::raise_next_warp(SmQueue& sm, std::uint32_t sm_inde
   return std::max(raised, now + ns(sm.epoch != 1 ? gmmu_.sm_spacing_ns : gmmu_.sm_first_spacing_ns));
 }
 
-// What of the lane's part comes from its first missing page on goes to `rest`. False if nothing is missing.
+// Fills `rest` with the lane's part from its first missing page on. Returns false if no page is missing.
 inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) {
   Lane& lane = lanes_[lane_index];
   if (is_clear(lane)) return false;
@@ -113,7 +114,7 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
   return false;
 }
 
-// The same for slices.
+// Does the same for slices.
 inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
                                      std::vector<Untaken>& rest) const {
   const bool last = lane.step + 1 == section.steps;
@@ -138,7 +139,7 @@ inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane
   return missing;
 }
 
-// The lane's present part finds every page mapped: remembers up to which step its next ones do, too.
+// Call if the lane's present part finds every page mapped. Notes the step up to which its later parts do, too.
 void KernelRun::note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const {
   if (lane.clear_view != view_) lane.clear[!lane.storing] = 0;
   lane.clear_view = view_;
@@ -151,13 +152,13 @@ void KernelRun::note_clear_steps(const SectionRun& section, Lane& lane, const Sh
   lane.clear[lane.storing] = static_cast<std::uint32_t>(clear);
 }
 
-// Works through the queue, up to the first page that misses; kNever when that may raise no fault or is not due yet, or
-// none is left.
+// Works through the queue up to the first page that misses, and raises its fault. Returns when the SM can go on; kNever
+// if that page may raise no fault or is not due yet, or if none is left.
 inline Nanoseconds KernelRun::take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
   while (true) {
     if (!sm.taking) {
       sm.issue(now + load_time_, issue_depth_);
-      // Mapped pages may pass ahead of time: between a load and its store comes nothing but a little time.
+      // Mapped pages may pass up to load_time_ early: a store follows its load after that time anyway.
       const Nanoseconds ready = sm.next_ready();
       if (ready == kNever || ready > now + load_time_) return kNever;
       const std::uint32_t lane = sm.next().lane;
@@ -183,7 +184,7 @@ inline Nanoseconds KernelRun::take_waiting(SmQueue& sm, std::uint32_t sm_index, 
         continue;
       }
     }
-    // The first page of what is left misses.
+    // The first page of `rest` misses.
     Untaken& next = sm.rest[sm.next_rest];
     if (sm.taken.ready > now) return kNever;
     sm.blocked = !may_raise(sm, next.scattered);
@@ -191,7 +192,7 @@ inline Nanoseconds KernelRun::take_waiting(SmQueue& sm, std::uint32_t sm_index, 
   }
 }
 
-// The first of the pages misses. Returns when the SM can go on.
+// Raises the fault of the first of these pages, which misses. Returns when the SM can go on.
 Nanoseconds KernelRun::raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now) {
   if (sm.new_lane != sm.taken.lane) {
     sm.new_lane = sm.taken.lane;
@@ -213,13 +214,13 @@ Nanoseconds KernelRun::raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untake
   return std::max(raised, now + ns(spacing));
 }
 
-// The SM works through its queue until it raised a fault (and needs time for the next) or may raise no more.
+// Lets the SM work through its queue until it has raised a fault, and needs time for the next, or may raise no more.
 void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
   SmQueue& sm = sms_[sm_index];
-  sm.scheduled = true;  // a unit that passes wants its next pages at once
+  sm.scheduled = true;  // a unit that passes queues its next part in this call
   sm.asleep = false;
   Nanoseconds next = now;
-  do {  // among SMs whose faults nobody hears, turns make no difference
+  do {  // the order of SMs does not matter for flushed faults
     now = next;
     next = sm.raised == sm.missed.size() ? kNever : retry(sm, sm_index, now);
     if (next == kNever) next = raise_next_warp(sm, sm_index, now);
@@ -230,7 +231,7 @@ void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
   look_at_queue(sm, sm_index, now);
 }
 
-// What an SM that slept was waiting for is ready. Mostly that is known to pass.
+// Wakes an SM whose next part is ready. Mostly that part is known to pass.
 void KernelRun::wake(std::uint32_t sm_index, Nanoseconds now) {
   SmQueue& sm = sms_[sm_index];
   if (sm.taking || !sm.missed.empty()) return serve(sm_index, now);
@@ -245,7 +246,7 @@ void KernelRun::wake(std::uint32_t sm_index, Nanoseconds now) {
   if (sm.next_ready() != kNever) sleep_until(sm, sm_index, sm.next_ready());
 }
 
-// The SM turns to what waits: now if anything is ready, else when it will be.
+// Lets the SM serve its queue: now if a part is ready, else when one will be.
 void KernelRun::look_at_queue(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
   if (sm.blocked || (sm.scheduled && !sm.asleep)) return;
   const Nanoseconds ready = sm.next_ready();

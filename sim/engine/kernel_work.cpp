@@ -14,8 +14,8 @@ namespace uvmsim::engine {
 
 namespace {
 
-// Planes: bytes that each thread has under way, and where all it reads was loaded before or groups of a block's warps
-// have an image each (measured).
+// Planes: bytes that each thread has under way; the second number is for kernels that keep their input or work on
+// several images at once (measured).
 constexpr std::uint64_t kPlaneThreadBytes = 32, kFreePlaneThreadBytes = 128;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
@@ -33,16 +33,16 @@ void add_pages(Operand& operand, const layout::Placement& placement, std::uint64
   });
 }
 
-// What places the accesses of kernels.
+// The data that locate the accesses of kernels.
 struct Places {
   const layout::Layout& layout;
   const AddressSpace* space;  // null: as if every page held something
   std::uint32_t quantum_bytes;
 };
 
-// Pages [first, end) of an object that a kernel reads and writes, as `add(first, end)` for those that it reads first:
-// the ones that hold anything. What was never written is not read, so the others are written first, as by a matrix
-// product that sums up in its output. (Measured: without oversubscription all faults are writes.)
+// Calls add(first, end) for those pages of [first, end) that a kernel with read-write access reads first: the ones that
+// hold data. It writes the others first, as a matrix product that sums up in its output does. (Measured: without
+// oversubscription all faults are writes.)
 template <class F>
 void for_each_read_first(const layout::Placement& placement, const AddressSpace* space, std::uint64_t first,
                          std::uint64_t end, F&& add) {
@@ -53,7 +53,8 @@ void for_each_read_first(const layout::Placement& placement, const AddressSpace*
   });
 }
 
-// The pages of the extents in the two modes; a page is counted once per operand even where extents share it.
+// Adds an operand for the pages that the extents read, and one for those that they write. A page counts once per
+// operand, even if extents share it.
 void add_operands(std::vector<Operand>& operands, const std::vector<trace::Extent>& extents, trace::ObjectId id,
                   const Places& places) {
   const layout::Placement& placement = places.layout.find(id);
@@ -116,8 +117,8 @@ void check_slot(std::uint32_t slot, const trace::Kernel& kernel) {
   throw_input_error("kernel '{}' names slot {}, but has {} accesses", kernel.name, slot, kernel.accesses.size());
 }
 
-// Units of which only the first `busy` touch anything, as many as are simulated: of those behind, so many rounds of all
-// lanes stand for all. So work grows with what is touched, not with the grid.
+// Returns how many units are simulated if only the first `busy` touch anything. Some rounds of all lanes stand for all
+// idle units behind them, so that the work grows with the pages touched, not with the grid.
 std::uint64_t units_to_simulate(std::uint64_t units, std::uint64_t busy, std::uint64_t lanes) {
   constexpr std::uint64_t kIdleRounds = 64;
   return std::min(units, busy + kIdleRounds * lanes);
@@ -172,7 +173,7 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& p
   work.sections.push_back(std::move(section));
 }
 
-// The blocks and operands of the whole kernel, or of each phase.
+// The thread blocks and operands of the whole kernel, or of one phase.
 struct Part {
   std::uint64_t blocks = 1;
   std::vector<Operand> operands;
@@ -201,7 +202,7 @@ std::vector<Part> parts_of(const trace::Kernel& kernel, bool by_phase, const Pla
   return parts;
 }
 
-// Steps of a tile kernel: panel, march, outputs.
+// Plans the tiles and returns the steps of a unit: one for panels, the march, one for outputs.
 std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section& section, std::uint64_t images) {
   const std::optional<trace::MatrixTile> tile = trace::matrix_tile_by_name(kernel.name);
   std::vector<Operand*> inputs;
@@ -216,7 +217,7 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
       inputs.push_back(&operand);
     }
   }
-  std::uint64_t parts;  // that blocks march through
+  std::uint64_t parts;  // parts that blocks march through
   if (!tile && (inputs.size() <= 1 || trace::pixel_tile_by_name(kernel.name))) {
     work.convolution = ConvolutionShape::of(kernel, std::max(written, summed), images);
     parts = work.convolution->groups();
@@ -254,7 +255,8 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(march + 2, 1u << 20));
 }
 
-// Of a tensor of which each thread block has one channel, phases show it: each touches a stretch of every image.
+// Returns the number of images of a tensor, if each thread block has one channel: then every phase touches one stretch
+// per image. Returns 0 if phases differ.
 std::uint64_t stretches_of(const trace::Kernel& kernel) {
   std::size_t most = 0, least = SIZE_MAX;
   for (const trace::Phase& phase : kernel.phases) {
@@ -266,7 +268,7 @@ std::uint64_t stretches_of(const trace::Kernel& kernel) {
   return most == least && most > 1 ? most : 0;
 }
 
-// Whether each thread block has one channel.
+// Returns whether each thread block has one channel.
 bool has_planes(const trace::Kernel& kernel) {
   return kernel.grid.y == 1 && kernel.grid.z == 1 && trace::block_per_channel_by_name(kernel.name);
 }
@@ -279,7 +281,7 @@ std::uint64_t touched_bytes(const trace::Kernel& kernel, std::uint32_t quantum_b
   return quanta * quantum_bytes;
 }
 
-// As the trace or the kernel's name says.
+// Returns the kernel's grid-stride loop, as the trace or its name says.
 std::optional<trace::Loop> loop_of(const trace::Kernel& kernel) {
   if (kernel.distribution == trace::Distribution::kGridStride) {
     return trace::Loop{kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access, 1};
@@ -288,7 +290,7 @@ std::optional<trace::Loop> loop_of(const trace::Kernel& kernel) {
   return told ? trace::loop_by_name(kernel.name) : std::nullopt;
 }
 
-// Loads, then as many stores.
+// Returns the steps of a unit: loads, then as many stores.
 std::uint32_t plane_steps(const KernelWork& work, const trace::Kernel& kernel, const Section& section) {
   const std::uint64_t slice = section.longest * kBasePageBytes / section.units;
   const bool free = work.images_at_once > 1 || trace::reads_once_by_name(kernel.name);
@@ -306,8 +308,8 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
                  std::uint64_t capacity_bytes, std::uint64_t known_images) {
   const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
   const std::uint64_t warps = ceil_div(threads, kWarpThreads);
-  // Phases say which pages blocks come back to, which matters when the kernel's set does not fit; while it does, how
-  // the blocks of a matrix product share their operands says better in which order they fault.
+  // Phases say which pages blocks come back to, which matters if the kernel's pages exceed the GPU's memory. If they
+  // fit, the tiles of a matrix product give the order of faults better.
   const bool tiled = kernel.distribution == trace::Distribution::kTiled &&
                      (kernel.phases.empty() || touched_bytes(kernel, places.quantum_bytes) <= capacity_bytes);
   const std::uint64_t shown_images = images_shown_by(kernel);
@@ -327,7 +329,8 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   }
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1 && !trace::row_per_block_by_name(kernel.name);
 
-  // Of blocks that touch less than a page each, those of half a page, at least two, are one unit: they stall together.
+  // Blocks that touch less than a page each share a unit, as they stall together: as many as fill half a page, at least
+  // two.
   std::uint64_t blocks_per_unit = 1;
   if (work.pattern == Pattern::kSlices) {
     for (const Part& part : parts) {
@@ -386,7 +389,7 @@ std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& k
   const std::uint64_t threads = ceil_div(std::max<std::uint64_t>(kernel.block.count(), 1), kWarpThreads) * kWarpThreads;
   std::uint64_t blocks = std::min<std::uint64_t>(gpu.max_blocks_per_sm, gpu.max_threads_per_sm / threads);
   if (kernel.registers_per_thread != 0) {
-    // Registers are handed out to warps in units of 256.
+    // Registers are allocated to warps in units of 256.
     const std::uint64_t per_warp = ceil_div(std::uint64_t{kernel.registers_per_thread} * kWarpThreads, 256) * 256;
     blocks = std::min(blocks, gpu.registers_per_sm / std::max<std::uint64_t>(1, per_warp * (threads / kWarpThreads)));
   }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel's accesses after layout, cut into the units and steps in which its thread blocks consume them.
 //
-// The touched pages of each operand form one ascending sequence; a Pattern says who touches what, and when:
+// The touched pages of each operand form one ascending sequence; a Pattern says which unit touches which pages, and
+// when:
 //   slices   thread block b of G takes the share [b/G, (b+1)/G) of every operand, a few accesses per warp and step
 //   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece, or `unroll` such pieces
 //   tiles    matrix products and convolutions (tile_shape.h): a panel of one input at once; the other inputs, through
 //            which the blocks that share them march in step; a tile of the output at the end, row by row.
-//            Operands that are no matrix go as slices.
+//            Small inputs are read as a whole.
 //   planes   block b has the b-th plane of every image in an NCHW tensor: loads them image by image, then stores
 //   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp. In a
 //            step a thread takes one touch, one page, or, where the kernel says how much an instruction of a thread
@@ -30,14 +31,14 @@
 
 namespace uvmsim::engine {
 
-// Touched pages that follow one another in the simulated address space, over any number of VA blocks.
+// Consecutive touched pages of the simulated address space, over any number of VA blocks.
 struct Stretch {
   std::uint64_t index = 0;  // of its first page (PageRef::index)
   std::uint64_t count = 0;
   std::uint64_t ordinal = 0;  // of its first page in the operand
 };
 
-// What of a stretch lies in one VA block.
+// The part of a stretch that lies in one VA block.
 struct Segment {
   BlockIndex block;
   std::uint16_t first = 0, count = 0;
@@ -65,15 +66,15 @@ struct PageRange {
   std::uint64_t pages() const { return end - begin; }
 };
 
-// What a unit walks through of an operand, step by step.
+// The positions of an operand that a unit walks through, step by step.
 struct Share : PageRange {
   static constexpr std::uint64_t kSplit = ~std::uint64_t{0};
-  std::uint64_t first_index = kSplit;  // of its first page (PageRef::index), if its pages follow one another there
+  std::uint64_t first_index = kSplit;  // of its first page (PageRef::index), if its pages are consecutive
 };
 
-// What a tile kernel does with an operand that it reads: takes the panel of its row of tiles at once, marches through
-// the share of its column of tiles, marches across all rows of memory and takes its part of each, takes all of it,
-// reads what it is about to write (of a sum in slices).
+// The way in which a block of a tile kernel reads an input. kPanel: the panel of its row of tiles at once. kMarch: the
+// share of its column of tiles, step by step. kCross: its part of every row of memory, some rows per step. kSmall: all
+// of it. kSum: no loads of its own, as the block reads what it is about to write (of a sum in slices).
 enum class TileRole : std::uint8_t { kPanel, kMarch, kCross, kSmall, kSum };
 
 struct Operand {
@@ -81,14 +82,14 @@ struct Operand {
   bool summed = false;               // its object is read and written at the same places
   TileRole role = TileRole::kSmall;  // of an input
   bool has_rows = false;             // kCross: a part of each row belongs to a row of tiles, else to a column
-  std::uint64_t rows = 0;            // kCross: of one batch
+  std::uint64_t rows = 0;            // kCross: rows of one batch
   std::uint64_t pages = 0;
   std::uint64_t bytes = 0;  // touched, in whole quanta of the trace
   std::vector<Stretch> stretches;
-  bool contiguous = false;        // all its pages are one stretch,
-  std::uint64_t first_index = 0;  // from this one on (PageRef::index)
+  bool contiguous = false;        // all its pages are one stretch
+  std::uint64_t first_index = 0;  // of its first page (PageRef::index)
 
-  // The longest run of pages from `first` on that lie together in one block, `end` excluded; first < end <= pages.
+  // Returns the longest run of pages in one block from position `first` on, `end` excluded; first < end <= pages.
   PageRun run(std::uint64_t first, std::uint64_t end) const {
     UVMSIM_CHECK(first < end && end <= pages, "positions {} to {} of {}", first, end, pages);
     if (contiguous) return run_at(first_index + first, end - first);
@@ -96,14 +97,15 @@ struct Operand {
     const std::uint64_t into = first - stretch.ordinal;
     return run_at(stretch.index + into, std::min(stretch.count - into, end - first));
   }
-  // Where the first of these pages lies (PageRef::index); Share::kSplit if they are not known to follow one another.
+  // Returns where the first of these pages lies (PageRef::index); Share::kSplit if they are not known to be
+  // consecutive.
   std::uint64_t index_of(const PageRange& pages) const {
     if (contiguous) return first_index + pages.begin;
     const Stretch& stretch = stretches[stretch_of(pages.begin)];
     const std::uint64_t into = pages.begin - stretch.ordinal;
     return into + pages.pages() > stretch.count ? Share::kSplit : stretch.index + into;
   }
-  // The pages [first, end), run by run, ascending.
+  // Calls f(run) for the pages [first, end), ascending.
   template <class F>
   void for_each_run(std::uint64_t first, std::uint64_t end, F&& f) const {
     while (first < end) {
@@ -112,7 +114,7 @@ struct Operand {
       first += part.count;
     }
   }
-  // Whether f(run, position) holds for all runs of the pages [first, end).
+  // Returns whether f(run, position) holds for all runs of the pages [first, end).
   template <class F>
   bool all_runs(std::uint64_t first, std::uint64_t end, F&& f) const {
     if (first >= end) return true;
@@ -126,7 +128,7 @@ struct Operand {
     }
     return true;
   }
-  // All its pages, block by block.
+  // Calls f(segment) for all pages, block by block.
   template <class F>
   void for_each_segment(F&& f) const {
     all_runs(0, pages, [&](const PageRun& run, std::uint64_t ordinal) {
@@ -134,7 +136,7 @@ struct Operand {
       return true;
     });
   }
-  // Whether f(run) holds for all runs of a share.
+  // Returns whether f(run) holds for all runs of a share.
   template <class F>
   bool all_runs(const Share& share, F&& f) const {
     for (std::uint64_t first = share.begin; first < share.end;) {
@@ -144,7 +146,7 @@ struct Operand {
     }
     return true;
   }
-  // As above, for pages of a share.
+  // run() and for_each_run() of pages of a share.
   PageRun run(const Share& share, std::uint64_t first, std::uint64_t end) const {
     if (share.first_index == Share::kSplit) return run(first, end);
     return run_at(share.first_index + (first - share.begin), end - first);
@@ -159,7 +161,7 @@ struct Operand {
   }
 
  private:
-  // So many pages at most, from the place `index` on (PageRef::index).
+  // Returns `most` pages at most, of one block, from `index` on (PageRef::index).
   PageRun run_at(std::uint64_t index, std::uint64_t most) const {
     const std::uint64_t page = index % kPagesPerBlock;
     return {BlockIndex(index / kPagesPerBlock), static_cast<std::uint16_t>(page),
@@ -177,17 +179,17 @@ enum class Pattern : std::uint8_t { kSlices, kStride, kTiles, kPlanes, kThreads 
 // Units [first_unit, first_unit + units) of a section: the whole kernel, or one phase.
 struct SectionShape {
   std::uint64_t first_unit = 0, units = 0;
-  std::uint32_t steps = 1;    // of one unit
+  std::uint32_t steps = 1;    // of each unit
   std::uint64_t longest = 0;  // pages of the largest operand
   std::uint64_t longest_input = 0;
 };
 
-// They share these operands.
+// A section with the operands that its units share.
 struct Section : SectionShape {
-  std::vector<Operand> operands;  // inputs before outputs, but for kThreads
+  std::vector<Operand> operands;  // inputs before outputs, except for kThreads
 };
 
-// A result much smaller than the input is written when the block is done.
+// Returns false for a result much smaller than the largest operand: it is stored when the block is done.
 inline bool stores_in_every_step(const SectionShape& section, const Operand& operand) {
   return operand.pages * 64 >= section.longest;
 }
@@ -201,23 +203,23 @@ struct KernelWork {
   std::uint32_t warps = 1;               // of a unit
   bool rows = false;                     // slices: every warp has a contiguous share of its own (block.y > 1)
   TileShape tile;
-  std::optional<ConvolutionShape> convolution;  // instead
-  std::uint64_t images = 1;                     // planes
+  std::optional<ConvolutionShape> convolution;  // instead of `tile`
+  std::uint64_t images = 1;                     // planes: images of the tensor
   std::uint64_t images_at_once = 1;             // planes: by groups of a block's warps
   std::uint32_t unroll = 1;                     // stride: pieces of a block per step
-  Nanoseconds step{};                           // compute per step
-  // threads
+  Nanoseconds step{};                           // compute time per step
+  // The members below are for `threads`, `chunk` also for `stride`.
   bool explicit_touches = false;
   std::vector<PageRef> touches;
   std::uint64_t threads = 0;
-  std::uint64_t chunk = 0;    // touches (or pages per operand) of one thread
+  std::uint64_t chunk = 0;    // touches, or pages per operand, of one thread; stride: number of pieces
   bool within_pages = false;  // a step is an instruction, and takes less than a page of the longest operand
 
   bool touches_anything() const {
     return !touches.empty() || std::any_of(sections.begin(), sections.end(),
                                            [](const Section& section) { return !section.operands.empty(); });
   }
-  // Every page the kernel touches, as segments, each operand apart.
+  // Calls f(segment, write) for every page of every operand.
   template <class F>
   void for_each_segment(F&& f) const {
     for (const Section& section : sections) {
@@ -226,7 +228,7 @@ struct KernelWork {
       }
     }
   }
-  // The same as pages of blocks, and what it touches one by one.
+  // Calls f(block, pages) for every page of every operand and for every listed touch.
   template <class F>
   void for_each_touched(F&& f) const {
     for_each_segment([&](const Segment& s, bool) { f(s.block, PageMask::range(s.first, s.count)); });
@@ -234,17 +236,18 @@ struct KernelWork {
   }
 };
 
-// Thread blocks that one SM holds at once (CUDA occupancy: threads, blocks, registers, shared memory).
+// Returns the thread blocks that one SM holds at once (CUDA occupancy: threads, blocks, registers, shared memory).
 std::uint32_t blocks_per_sm(const config::GpuConfig& gpu, const trace::Kernel& kernel);
 
-// `space`: what its pages hold when the kernel starts; null: every page holds something. `capacity_bytes`: the GPU's
-// memory for managed data. `images`: how many an NCHW tensor of the program holds, 0 if unknown. Throws InputError for
-// accesses outside their object or to objects that are not allocated.
+// Returns the kernel's accesses in units and steps. `space`: the address space when the kernel starts, which says what
+// pages hold data; null: all do. `capacity_bytes`: the GPU's memory for managed data. `images`: the number of images in
+// an NCHW tensor of the program; 0: unknown. Throws InputError for accesses outside their object or to objects that are
+// not allocated.
 KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes, const layout::Layout& layout,
                        const AddressSpace* space, const config::SystemConfig& system, std::uint64_t capacity_bytes,
                        std::uint64_t images);
 
-// How many images the kernel itself shows that its NCHW tensors hold; 0: it does not.
+// Returns the number of images in the kernel's NCHW tensors, as far as the kernel itself shows it; else 0.
 std::uint64_t images_shown_by(const trace::Kernel& kernel);
 
 }  // namespace uvmsim::engine

@@ -45,7 +45,7 @@ void LiveMemory::begins(std::uint64_t record) {
 
 void LiveMemory::done_before(std::uint64_t record) {
   if (going_.empty() || going_.front().record >= record) return;
-  begins(record);  // what goes has come before
+  begins(record);  // memory is allocated before it is freed
   for (; !going_.empty() && going_.front().record < record; going_.pop_front()) {
     for_each_block(going_.front().blocks, [&](std::uint64_t b) {
       UVMSIM_CHECK(users_[b] != 0, "block {} is freed twice", b);

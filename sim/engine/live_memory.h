@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which VA blocks hold something that the program still needs, at the point that the GPU has reached.
+// The VA blocks that hold data which the program still needs, at the point that the GPU has reached.
 //
-// The host allocates and frees ahead of the GPU: memory that it frees is in use until the work launched before is done,
-// memory that it allocates is free until the work launched afterwards begins. Segments of a framework's allocator hold
-// what their tensors hold; every other object is needed from its allocation to its free.
+// The host allocates and frees ahead of the GPU: memory that it frees is in use until the work launched before is done;
+// memory that it allocates is free until the work launched afterwards begins. A segment of a framework's allocator is
+// needed where its tensors are; every other object is needed from its allocation to its free.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,18 @@ namespace uvmsim::engine {
 
 class LiveMemory {
  public:
-  // Of the host, in order of the records.
+  // These report the host's allocations and frees, in order of the records.
   void allocated(trace::ObjectId id, const layout::BlockList& blocks, std::uint64_t record);
   void allocated_segment(trace::ObjectId id) { segments_.insert(id); }
-  // A record uses the segment itself, not a tensor in it: from now on it is like any object.
+  // Call segment_used() for a record that uses the segment itself, not a tensor in it: from then on it is like any
+  // object.
   bool is_segment(trace::ObjectId id) const { return segments_.contains(id); }
   void segment_used(trace::ObjectId id, const layout::BlockList& blocks, std::uint64_t record);
   void freed(trace::ObjectId id, std::uint64_t record);
 
-  // Work of a record begins, of the GPU or of the host.
+  // Call when work of a record begins on the GPU or the host.
   void begins(std::uint64_t record);
-  // All work before the record is done.
+  // Call when all work before the record is done.
   void done_before(std::uint64_t record);
 
   bool holds_nothing(BlockIndex block) const { return users_.value(block.value) == 0; }

@@ -31,7 +31,7 @@ struct Machine {
     for (const config::LinkConfig& link : described.host_links) remote_lanes.emplace_back(link, described.runtime);
   }
 
-  const config::SystemConfig system;  // at the speed of its host
+  const config::SystemConfig system;  // with the driver's costs at the speed of its host
   EventQueue events;
   AddressSpace space;
   HostMemory host;

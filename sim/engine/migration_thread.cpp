@@ -31,7 +31,8 @@ void MigrationThread::look() {
   }
 }
 
-// What takes effect now: what was decided earlier, else what the planner answers at once. Nothing while it decides.
+// Returns the command that takes effect now: the one decided earlier, else the planner's immediate answer. Returns none
+// while a decision takes time.
 std::optional<PlanCommand> MigrationThread::decision() {
   if (decided_.kind != PlanCommand::Kind::kNone) {
     if (now_ < decided_at_) return std::nullopt;
@@ -75,7 +76,7 @@ bool MigrationThread::carry_out(const PlanCommand& command) {
       break;
   }
   if (!done) return false;
-  free_at_ = std::max(work.cpu, std::max(now_, free_at_) + Nanoseconds(1));  // time passes, whatever the costs
+  free_at_ = std::max(work.cpu, std::max(now_, free_at_) + Nanoseconds(1));  // takes 1 ns at least
   parts_.events.schedule(free_at_, EventKind::kPlan, gpu_);
   return true;
 }
@@ -120,7 +121,7 @@ void MigrationThread::on_done() {
   std::erase_if(copies_, [&](const Copy& copy) {
     if (copy.done > now_) return false;
     const PageMask here = copy.pages & space.pages(copy.block, gpu_processor(gpu_)).resident;
-    driver::Work paid(now_);  // at the begin
+    driver::Work paid(now_);  // the costs were paid at the begin
     if (!here.empty()) driver::map_local(parts_.context, paid, copy.block, gpu_, here, here);
     return true;
   });

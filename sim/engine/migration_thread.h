@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that carries out the plan of one GPU: fault batches go first, and while none is due it takes the planner's
-// commands one by one. (DeepUM, ASPLOS 2023: fault queue and prefetch queue of its migration thread.)
+// The thread that carries out the plan of one GPU. Fault batches go first; while none is due, the thread takes the
+// planner's commands one by one. (DeepUM, ASPLOS 2023: fault queue and prefetch queue of its migration thread.)
 //
-// Between a replay and the fetch of the next batch there is time for one prefetch, so that a kernel in a storm of
-// faults is overtaken by the plan. A prefetch's copy goes on while the thread takes the next command, but no more than
-// two of them at a time: the link does not idle between blocks, and a batch waits for two blocks at most. Pages that a
-// prefetch brings are resident when it begins, for the books, and mapped when their copy is done: a kernel that needs
-// them earlier faults.
+// Between a replay and the fetch of the next batch there is time for one prefetch, so that the plan overtakes a kernel
+// with a storm of faults. A prefetch's copy goes on while the thread takes the next command, with at most two copies
+// under way: the link does not idle between blocks, and a batch waits for two blocks at most. Pages of a prefetch are
+// booked as resident when it begins, and mapped when their copy is done; a kernel that needs them earlier faults.
 #pragma once
 
 #include <memory>
@@ -26,7 +25,7 @@ namespace uvmsim::engine {
 
 class MigrationThread final : public driver::PlanHooks, private policy::PlanQueries {
  public:
-  // What it works with; all must outlive it.
+  // The parts that the thread uses; all must outlive it.
   struct Parts {
     driver::DriverContext& context;
     driver::Residency& residency;
@@ -39,16 +38,16 @@ class MigrationThread final : public driver::PlanHooks, private policy::PlanQuer
                   const Parts& parts);
 
   const std::shared_ptr<policy::Planner>& planner() const { return planner_; }
-  // The planner, if it may know of kernels, else null.
+  // Returns the planner if it may know of kernels, else null.
   policy::Planner* kernel_listener() const { return sees_kernels_ ? planner_.get() : nullptr; }
 
-  // Takes a command if the thread is idle. Call after everything that may change the planner's mind.
+  // Takes a command if the thread is idle. Call after every event that may change the planner's answer.
   void look();
-  // EventKind::kPlan: a command, or one of its copies, is done.
+  // Handles EventKind::kPlan: maps the pages of copies that are done.
   void on_done();
-  // The commands in progress are done: a fault batch can be fetched.
+  // Returns when the commands in progress are done, so that a fault batch can be fetched.
   Nanoseconds idle_at() const;
-  // A kernel that found all its memory mapped uses the block until `end`.
+  // Keeps the planner from evicting the block until `end`: a kernel that found all its memory mapped uses it.
   void keep(BlockIndex block, Nanoseconds end);
 
   void on_faulted(BlockIndex block, const PageMask& pages) override { planner_->on_faulted(block, pages); }
@@ -84,10 +83,10 @@ class MigrationThread final : public driver::PlanHooks, private policy::PlanQuer
   bool sees_kernels_;
   Parts parts_;
   Nanoseconds now_{};
-  Nanoseconds free_at_{};        // the thread itself
-  policy::PlanCommand decided_;  // takes effect at decided_at_; kNone: nobody decides
+  Nanoseconds free_at_{};        // when the thread itself is free
+  policy::PlanCommand decided_;  // takes effect at decided_at_; kNone: no decision is pending
   Nanoseconds decided_at_{};
-  Nanoseconds timer_at_{-1};  // the planner asked to be asked then
+  Nanoseconds timer_at_{-1};  // when the planner asked to be called again
   std::string label_;
   std::vector<Copy> copies_;             // in flight
   SparseTable<Nanoseconds> kept_until_;  // by block

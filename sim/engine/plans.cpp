@@ -63,7 +63,7 @@ policy::KernelLaunch Plans::view(const trace::Kernel& kernel, std::uint64_t laun
   memory_.clear();
   std::size_t blocks = 0;
   for (const trace::ObjectAccess& access : kernel.accesses) blocks += layout_.find(access.object).blocks.size();
-  memory_.reserve(blocks);  // it stays where it is
+  memory_.reserve(blocks);  // arguments_ points into it, so it must not move
   for (const trace::ObjectAccess& access : kernel.accesses) {
     const layout::Placement& placement = layout_.find(access.object);
     if (placement.blocks.empty()) continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plans of a run, one per GPU: what the engine tells the planners, and when their migration threads act.
+// The planners of a run, one per GPU, with their migration threads. The engine's reports reach the planners through
+// this class.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +18,24 @@ namespace uvmsim::engine {
 
 class Plans {
  public:
-  // A planner per GPU, known to the driver from here on. `future`: for planners of class D4, else null.
+  // Connects a planner per GPU to the driver. `future`: for planners of class D4, else null.
   Plans(std::vector<std::shared_ptr<policy::Planner>> planners, const policy::PolicyInfo& info,
         const policy::KernelFuture* future, const layout::Layout& layout, driver::DriverContext& context,
         driver::Residency& residency, driver::Thrashing& thrashing,
         std::vector<std::unique_ptr<FaultLoop>>& fault_loops, EventQueue& events);
 
-  // The host, record by record.
+  // The host reports here, record by record.
   void allocated(trace::ObjectId id, std::uint64_t record, bool is_segment = false);
   void freed(trace::ObjectId id, std::uint64_t record) { live_memory_.freed(id, record); }
   void issues(const trace::Record& record, std::uint64_t number);
   std::uint64_t launched(const trace::Kernel& kernel);  // returns its number on its GPU
 
-  // The GPUs.
+  // The GPUs' work is reported here.
   void work_begins(std::uint64_t record) { live_memory_.begins(record); }
   void work_done_before(std::uint64_t record) { live_memory_.done_before(record); }
   void kernel_begins(const trace::Kernel& kernel, std::uint64_t launch);
-  // It found everything mapped, and so is not looked at again before its end.
+  // Keeps the kernel's blocks from eviction by the planner: it found everything mapped, so that its accesses are not
+  // checked again before its end.
   void keep(const KernelWork& work, unsigned gpu, Nanoseconds end);
   void kernel_ends(const trace::Kernel& kernel, std::uint64_t launch);
 

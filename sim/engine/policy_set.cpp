@@ -14,7 +14,7 @@ using policy::InformationClass;
 using policy::PolicyEntry;
 using policy::Slot;
 
-// Of a policy that fills several slots, the object that fills one of the others already; else null.
+// If the policy fills several slots, returns the object that fills one of the others already; else null.
 template <class Part>
 std::shared_ptr<Part> joint_part(const PolicyEntry& entry, const driver::GpuState& gpu,
                                  const std::shared_ptr<policy::Prefetcher>& prefetcher = nullptr) {
@@ -31,7 +31,7 @@ std::shared_ptr<Part> joint_part(const PolicyEntry& entry, const driver::GpuStat
 
 const PolicyEntry& PolicySet::entry(Slot slot) const { return process_.options.entry(slot); }
 
-// Null where the choice is the driver's own.
+// Returns null if the choice is the driver's own policy.
 template <class Interface>
 std::shared_ptr<Interface> PolicySet::make(const driver::GpuState& state, unsigned gpu) {
   constexpr Slot slot = policy::kSlotOf<Interface>;
@@ -141,8 +141,8 @@ void PolicySet::listen(driver::DriverContext& context, Plans* plans) {
   }
 }
 
-// For a policy that wants it: reads the trace ahead. Null for all others. Policies with contents of one size share it;
-// of several GPUs the uses of all are in it.
+// Reads the trace ahead for a policy that wants the future; returns null for all others. Policies with contents of one
+// size share it. It holds the uses of all GPUs.
 const policy::Future* PolicySet::know_future(const PolicyEntry& policy, std::uint64_t content_bytes) {
   if (!policy.wants_future) return nullptr;
   for (const driver::KnownFuture& known : known_futures_) {

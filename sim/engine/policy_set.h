@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policies of a process: makes them, keeps what those of class D4 know of the future, and tells them of kernels.
+// The policies of a process: creates them, keeps the future for those of class D4, and notifies them of kernels.
 //
-// Programs that share a GPU share its evictor, migrator, router and batcher: those of the first one.
+// Programs that share a GPU share its evictor, migrator, router and batcher, which the first program creates.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@ class PolicySet {
  public:
   explicit PolicySet(const Process& process) : process_(process) {}
 
-  // The state of a GPU with its policies; joint ones are made once. Throws InputError for policies.
+  // Returns the state of a GPU with its policies; a policy that fills several slots is made once. Throws InputError for
+  // policies.
   driver::GpuState make_gpu(unsigned gpu, GmmuCounters& counters);
-  // For all GPUs of the process, of which `first` is one.
+  // Makes the one prefetcher of all GPUs of the process, of which `first` is one.
   policy::Prefetcher& make_prefetcher(const driver::GpuState& first);
-  // One per GPU of the machine.
+  // Makes a planner per GPU of the machine.
   std::vector<std::shared_ptr<policy::Planner>> make_planners();
-  // Those that are FeatureListeners too hear of faults from now on, each once. `plans` may be null.
+  // Subscribes policies that are also FeatureListeners to faults, each once. `plans` may be null.
   void listen(driver::DriverContext& context, Plans* plans);
 
   const policy::PolicyEntry& entry(policy::Slot slot) const;
@@ -34,7 +35,7 @@ class PolicySet {
   const policy::KernelFuture* kernel_future() const { return kernel_future_.get(); }
   bool knows_future() const { return kernel_future_ != nullptr || !futures_.empty(); }
 
-  // The record has freed memory; the GPU comes to it.
+  // pass(): the record has freed memory. enter(): the GPU begins the record's work.
   void pass(std::uint64_t record) const;
   void enter(std::uint64_t record) const;
   void begin_iteration() { layer_ = 0; }

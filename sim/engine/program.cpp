@@ -53,8 +53,8 @@ void Program::on_event(const Event& event) {
   }
   streams_.finish_runs();
   if (driver_.plans() == nullptr) return;
-  // The migration threads act, then the kernels compute up to what comes next. No plans for a program that does nothing
-  // any more.
+  // The migration threads act, then the kernels compute up to the next event. Planners of a program without work are
+  // not asked any more.
   if (!idle()) driver_.plans()->look();
   for (const auto& loop : process_.machine.fault_loops) loop->look();
   streams_.finish_runs();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One traced program on a server: its host thread, its streams, and the driver as its process sees it. Whatever happens
-// in a program's events counts for it.
+// One traced program on a server: its host thread, its streams, and the driver as its process sees it. Its counters
+// count everything that happens in its events.
 #pragma once
 
 #include <cstdint>
@@ -28,23 +28,23 @@ class Program final : private HostThread::Listener {
   const std::string& name() const { return process_.name; }
   DriverStack& driver() { return driver_; }
   const DriverStack& driver() const { return driver_; }
-  // Of a GPU whose time programs share.
+  // Time slices of a shared GPU suspend and resume the streams.
   Streams& streams() { return streams_; }
   const Streams& streams() const { return streams_; }
 
-  // The host's first step is on the clock from here on.
+  // Schedules the host's first step.
   void start() { host_.start(); }
-  // Events of the machine that are the program's.
+  // Handles an event of the machine that belongs to the program.
   void on_event(const Event& event);
-  // After an event of any program, where blocks come ahead of need or GPUs are shared: kernels compute up to the next
-  // one.
+  // Call after an event of any program, if blocks are prefetched after batches or GPUs are shared: lets kernels compute
+  // up to the next event.
   void look();
-  // Nothing of it is on the clock any more: it has come to its end, or waits for what never comes.
+  // Returns whether no event of the program is due any more: it has ended, or waits for an event that never comes.
   bool idle() const { return !host_.scheduled() && !streams_.at_work(); }
-  // After the run. Throws InputError where the program waits for what never comes. A program that is cut off ends
-  // where the clock stands.
+  // Returns the result after the run. Throws ModelError if work is left in a stream. A program that is cut off ends at
+  // the present time.
   RunResult finish();
-  // Iterations that recurred, so that their results were known without replaying them.
+  // Returns the number of iterations that were counted without a replay because they recur (recurrence.h).
   std::uint64_t left_out_iterations() const { return iterations_.left_out(); }
 
  private:

@@ -18,7 +18,7 @@ namespace uvmsim::engine {
 
 namespace {
 
-// Follows Program::issue: the same layout, so the same addresses.
+// Follows HostThread::issue() with the same layout, so that addresses are the same.
 class FutureReader {
  public:
   FutureReader(const trace::Header& header, const RunOptions& options, std::uint64_t capacity_bytes,
@@ -44,7 +44,7 @@ class FutureReader {
   };
 
   void add_kernel(const trace::Kernel& kernel);
-  void add_copy(const trace::Kernel& copy) {  // of memory that is not managed it is no operation
+  void add_copy(const trace::Kernel& copy) {  // a copy without managed memory is no operation
     if (!copy.accesses.empty()) add_kernel(copy);
   }
   void add_section(const Section& section);
@@ -56,13 +56,13 @@ class FutureReader {
   std::uint64_t capacity_bytes_, content_bytes_;
   AddressSpace space_;
   layout::Layout layout_;
-  std::uint64_t number_ = 0;  // of the record in hand
+  std::uint64_t number_ = 0;  // of the current record
   std::vector<Use> uses_;
   std::vector<policy::ContentIndex> released_;
   policy::Future future_;
   std::unordered_map<trace::ObjectId, std::uint64_t> numbers_;  // of live objects that kernels used
   std::uint64_t next_number_ = 0;
-  std::vector<std::uint64_t> walk_;  // contents of the kernel in hand, in the order of its uses
+  std::vector<std::uint64_t> walk_;  // contents of the current kernel, in the order of its uses
   std::vector<policy::FutureKernel> kernels_;
 };
 
@@ -71,7 +71,7 @@ void FutureReader::add_section(const Section& section) {
   const std::uint64_t pages_per_content = content_bytes_ / kBasePageBytes;
   for (const Operand& operand : section.operands) {
     operand.for_each_segment([&](const Segment& segment) {
-      space_.block(segment.block);  // it has state from now on (release)
+      space_.block(segment.block);  // gives the block state, which release() needs
       const std::uint64_t begin = segment.block.value * kPagesPerBlock + segment.first;
       for (std::uint64_t page = begin; page < begin + segment.count;) {
         const std::uint64_t progress = ((segment.ordinal + page - begin) << 32) / operand.pages;
@@ -88,15 +88,15 @@ void FutureReader::add_section(const Section& section) {
 }
 
 void FutureReader::add_kernel(const trace::Kernel& kernel) {
-  // The engine will say so when it gets there.
+  // The engine reports this error when it reaches the kernel.
   if (kernel.device < 0 || static_cast<std::size_t>(kernel.device) >= options_.system.gpus.size()) return;
-  constexpr std::uint64_t kNoImages = 0;  // they make no difference to what is touched
+  constexpr std::uint64_t kNoImages = 0;  // the pages touched do not depend on it
   const KernelWork work =
       plan_kernel(kernel, header_.quantum_bytes, layout_, &space_, options_.system, capacity_bytes_, kNoImages);
   future_.add_operation(number_);
   walk_.clear();
   for (const PageRef& page : work.touches) {
-    space_.block(page.block);  // it has state from now on (release)
+    space_.block(page.block);  // gives the block state, which release() needs
     walk_.push_back(page.index() * kBasePageBytes / content_bytes_);
     future_.add_use(policy::ContentIndex(walk_.back()));
   }
@@ -104,7 +104,7 @@ void FutureReader::add_kernel(const trace::Kernel& kernel) {
   if (content_bytes_ == kBlockBytes) note_kernel(kernel);
 }
 
-// Its walk, with the objects that it uses in each block.
+// Notes the kernel's walk, with the objects that it uses in each block.
 void FutureReader::note_kernel(const trace::Kernel& kernel) {
   const std::set<std::uint64_t> walked(walk_.begin(), walk_.end());
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> objects_in;  // block
@@ -129,7 +129,7 @@ void FutureReader::note_kernel(const trace::Kernel& kernel) {
   }
 }
 
-// What the layout gave back to the driver.
+// Adds the free of all contents that the layout gave back to the driver.
 void FutureReader::release() {
   future_.add_free(number_, released_);
   released_.clear();
@@ -139,7 +139,8 @@ void FutureReader::add(const trace::Record& record, bool is_segment, std::uint64
   number_ = number;
   const auto note = [&](BlockIndex first, std::uint64_t count) {
     const std::uint64_t contents = kBlockBytes / content_bytes_;
-    // The first one in any case: the free has a place in the sequence. Of the others those that something used.
+    // The first content is always added, as the free has a place in the sequence; the others only if something used
+    // them.
     released_.emplace_back(first.value * contents);
     space_.for_each_used(first, count, [&](BlockIndex block) {
       for (std::uint64_t i = block == first ? 1 : 0; i < contents; ++i) {

@@ -11,7 +11,7 @@ RecordFeed::RecordFeed(const trace::Header& header, const RecordSource& source, 
     : scale_(options.time_scale, options.system.gpus[gpu], header.quantum_bytes),
       scaled_([this, &source](trace::Record& record) {
         if (!source(record)) return false;
-        trace::check_stream(record);  // clocks are sized by it
+        trace::check_stream(record);  // limits vectors that are indexed by stream
         if (auto* kernel = std::get_if<trace::Kernel>(&record)) scale_.apply(*kernel);
         return true;
       }),

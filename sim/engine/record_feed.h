@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records that the engine replays: those of the source with durations as on the GPU that is modelled and iterations
-// repeated, read ahead as far as segments of a framework's allocator have to be told from other memory.
+// The records that the engine replays: those of the source, with durations scaled to the modelled GPU and iterations
+// repeated. It reads ahead as far as it must to distinguish segments of a framework's allocator from other memory.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace uvmsim::engine {
 
 class RecordFeed {
  public:
-  // Source and options must outlive it. The system must have the GPU, whose durations they get.
+  // Source and options must outlive the feed. Durations are scaled to `gpu`, which the system must have.
   RecordFeed(const trace::Header& header, const RecordSource& source, const RunOptions& options, unsigned gpu = 0);
   RecordFeed(const RecordFeed&) = delete;
   RecordFeed& operator=(const RecordFeed&) = delete;
 
-  // The next record; false at the end. Throws InputError as IterationRepeater and the source do.
+  // Returns the next record; false at the end. Throws InputError as IterationRepeater and the source do.
   bool next(trace::Record& record);
-  // Calls f(record) for those that are left. An InputError of it says which one it is about.
+  // Calls f(record) for the records that are left. An InputError of it names the record.
   template <class F>
   void for_each(F&& f) {
     trace::Record record;
@@ -35,13 +35,14 @@ class RecordFeed {
       }
     }
   }
-  // About the record that next() gave last: its number in the recording, from 1; for an allocation, whether it is a
-  // segment; whether it is the first of a repetition, which begins as every other one does.
+  // Properties of the record that next() gave last: its number in the recording, from 1; for an allocation, whether it
+  // is a segment; whether it begins a repetition.
   std::uint64_t number() const { return given_.number; }
   bool is_segment() const { return segments_.is_segment(); }
   bool begins_repetition() const { return given_.begins_repetition; }
 
-  // IterationRepeater's; not where segments had to be told by records beyond that point.
+  // As in IterationRepeater. at_repetition() returns false if records behind that point were read ahead to find
+  // segments.
   bool at_repetition() const { return ahead_.empty() && repeater_.at_repetition(); }
   std::uint64_t repetitions_left() const { return repeater_.repetitions_left(); }
   void leave_out(std::uint64_t repetitions) { repeater_.leave_out(repetitions); }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterations that recur: a repetition that begins as an earlier one did runs as the ones since then, so it need not be
-// replayed to know what it counts and how long it takes. Nor need those behind it, the last one included: the program
-// goes on as if they had run.
+// Iterations that recur. A repetition that begins in the state of an earlier one runs as the repetitions since then, so
+// that its counts and its time are known without a replay. The same holds for all repetitions behind it, the last one
+// included: the program goes on as if they had run.
 //
-// Only passes of a repeated iteration recur. Two that were recorded one after the other do not, though they launch the
-// same kernels: the random numbers of a kernel follow from its place in the recording (streams.cpp), so that its SMs
-// try again in another order, and counts and times differ a little.
+// Only passes of a repeated iteration recur. Two iterations of the recording do not, even if they launch the same
+// kernels: the random numbers of a kernel depend on its place in the recording (streams.cpp), so that its SMs retry in
+// another order, and counts and times differ a little.
 //
-// Under one set of policies the state of the model at the begin of an iteration mostly recurs after a few iterations,
-// every one to three of them. What is left out is exact: results are those of a full replay, to the last bit.
+// Under one set of policies the state at the begin of an iteration mostly recurs after a few iterations, with a period
+// of one to three. Results are those of a full replay, to the last bit.
 #pragma once
 
 #include <algorithm>
@@ -25,15 +25,15 @@
 
 namespace uvmsim::engine {
 
-// The begin of a repetition, and what was counted until then.
+// The begin of a repetition, with all counts up to it.
 struct Moment {
   StateDigest::Value state;
   Nanoseconds host_time{}, ideal_time{};
   std::uint64_t records = 0;
-  std::size_t iterations = 0;  // that are over
+  std::size_t iterations = 0;  // iterations that are over
   std::uint64_t released_pages = 0;
   Counters counters;
-  // The first end of an iteration that came later: how much, and what was counted meanwhile.
+  // The first end of an iteration after this moment: the time from the moment to it, and the counts in between.
   struct End {
     Nanoseconds after{};
     Counters counted;
@@ -45,9 +45,9 @@ class Recurrence {
  public:
   struct Earlier {
     const Moment* moment = nullptr;  // null: there is none
-    std::uint64_t repetitions = 0;   // since then
+    std::uint64_t repetitions = 0;   // repetitions since then
   };
-  // The latest moment that was like this one. Periods of up to 8 repetitions are found.
+  // Returns the latest moment with this state. Finds periods of up to 8 repetitions.
   Earlier find(const StateDigest::Value& state) const {
     for (std::size_t i = moments_.size(); i-- > 0;) {
       if (moments_[i].state == state) return {&moments_[i], moments_.size() - i};
@@ -58,22 +58,22 @@ class Recurrence {
     if (moments_.size() == kLongestPeriod) moments_.pop_front();
     moments_.push_back(std::move(moment));
   }
-  // An iteration ends.
+  // Call when an iteration ends.
   void note_end(Nanoseconds now, const Counters& counters) {
     if (moments_.empty() || moments_.back().end) return;
     Moment& last = moments_.back();
     last.end = {now - last.host_time, difference(counters, last.counters)};
   }
-  // Moments after this one do not follow those before it.
+  // Removes all moments, as later ones do not continue them.
   void forget() { moments_.clear(); }
 
  private:
   static constexpr std::size_t kLongestPeriod = 8;
-  std::deque<Moment> moments_;  // of repetitions in a row
+  std::deque<Moment> moments_;  // of consecutive repetitions
 };
 
-// Counters of iterations that are counted, not replayed, do not wrap: throws InputError where sum + times * part is
-// more than a column of a database holds.
+// Throws InputError if sum + times * part of a counter exceeds what a column of a database holds: counters of
+// iterations that are not replayed must not wrap.
 inline void check_counts(const Counters& sum, const Counters& part, std::uint64_t times) {
   std::vector<std::uint64_t> parts;
   for_each_counter(part, [&](const char*, const std::uint64_t& value) { parts.push_back(value); });

@@ -21,8 +21,8 @@ constexpr std::uint64_t kWordBytes = link::RemoteTraffic::kWordBytes;
 
 std::uint64_t rounded_up_quotient(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-// The slots of a product's or convolution's inputs, largest first, and of what it writes. Workspaces may hold several
-// matrices, the output among them.
+// The slots of the inputs of a product or convolution, largest first, and of its output. A workspace may hold several
+// matrices, including the output.
 struct Inputs {
   std::vector<std::size_t> slots;
   std::size_t output = 0;
@@ -40,7 +40,7 @@ struct Inputs {
   }
 };
 
-// What one block reads of a row along the sum, at once.
+// Returns the size of the requests of a block that reads `elements` of a matrix row at once.
 std::uint32_t request_bytes(std::uint32_t elements, std::uint32_t element_bytes) {
   const std::uint64_t bytes = std::uint64_t{elements} * element_bytes;
   if (bytes == 0) return link::kLineBytes;
@@ -48,7 +48,7 @@ std::uint32_t request_bytes(std::uint32_t elements, std::uint32_t element_bytes)
       rounded_up_quotient(bytes, link::kSectorBytes) * link::kSectorBytes, link::kSectorBytes, link::kLineBytes));
 }
 
-// Both inputs lie in one object: each comes once per tile across it, and their sizes are as the tiles'.
+// Both inputs lie in one object. Each is read once per tile across it, and their sizes follow from the tiles.
 void add_product_of_workspace(RemoteUse& use, const trace::Kernel& kernel, const trace::MatrixTile& tile) {
   std::uint64_t x = std::max<std::uint32_t>(1, kernel.grid.x), y = std::max<std::uint32_t>(1, kernel.grid.y);
   for (std::uint64_t swizzle = 8; tile.cutlass && swizzle > 1; swizzle /= 2) {
@@ -81,7 +81,7 @@ void add_product(std::vector<RemoteUse>& uses, const trace::Kernel& kernel, cons
   if (tile.columns_run_along_sum) uses[with_columns].request_bytes = slab;
 }
 
-// The largest number whose square is at most `value`.
+// Returns the largest number whose square is at most `value`.
 std::uint64_t whole_root(std::uint64_t value) {
   std::uint64_t found = 0;
   for (std::uint64_t bit = std::uint64_t{1} << 31; bit != 0; bit >>= 1) {
@@ -90,8 +90,8 @@ std::uint64_t whole_root(std::uint64_t value) {
   return found;
 }
 
-// A product of one resident block per SM that takes tile after tile; the blocks of a cluster bring what they share
-// once. The inputs come in the order of the call: the one with the rows first.
+// A product with one resident block per SM that takes tile after tile; the blocks of a cluster read shared data once.
+// The inputs come in the order of the call: the one with the output's rows is the first.
 void add_multicast_product(std::vector<RemoteUse>& uses, const trace::MulticastTile& tile,
                            std::span<const AccessedBytes> accessed) {
   Inputs inputs(accessed);
@@ -99,7 +99,7 @@ void add_multicast_product(std::vector<RemoteUse>& uses, const trace::MulticastT
   const std::size_t first = std::min(inputs.slots[0], inputs.slots[1]);
   const std::size_t second = std::max(inputs.slots[0], inputs.slots[1]);
   const auto elements = [&](std::uint64_t bytes) { return static_cast<double>(bytes / tile.element_bytes); };
-  // Of M x K, K x N and M x N matrices.
+  // The elements of M x K, K x N and M x N matrices.
   const double output = elements(inputs.written), a = elements(accessed[first].read),
                b = elements(accessed[second].read);
   if (a < 1 || b < 1) return;
@@ -113,8 +113,8 @@ void add_multicast_product(std::vector<RemoteUse>& uses, const trace::MulticastT
 }
 
 // An implicit product of pixels and channels over NCHW tensors of 4-byte elements; the larger input is the image. A
-// block reads the pixels that its tile needs under every place of the window, from the L1 but for the first time: its
-// rows and those that the window reaches beyond, each to whole sectors.
+// block reads the pixels that its tile needs at every position of the window; after the first time they come from the
+// L1. These are the tile's rows and the rows beyond them that the window reaches, each in whole sectors.
 void add_convolution(std::vector<RemoteUse>& uses, const trace::Kernel& kernel, const trace::PixelTile& tile,
                      std::span<const AccessedBytes> accessed, std::uint64_t images, std::uint64_t sms,
                      std::uint64_t resident, std::uint64_t l1_bytes) {
@@ -128,7 +128,7 @@ void add_convolution(std::vector<RemoteUse>& uses, const trace::Kernel& kernel, 
   const auto channels_of = [&](std::uint64_t bytes) {
     return std::max<std::uint64_t>(1, (bytes / kElementBytes + pixels / 2) / pixels);
   };
-  // Of the other inputs the one that is a square window for each pair of channels.
+  // Among the other inputs, the weights are a square window for each pair of channels.
   const std::uint64_t pairs = channels_of(image) * channels_of(inputs.written);
   std::size_t weights_slot = inputs.slots[0];
   std::uint64_t weights = 0, window = 1;
@@ -141,7 +141,7 @@ void add_convolution(std::vector<RemoteUse>& uses, const trace::Kernel& kernel, 
     weights = bytes;
     window = side;
   }
-  // Of one image; without knowing how many there are a tile is a row.
+  // The width of an image. If the number of images is unknown, a tile counts as a row.
   const std::uint64_t width = images == 0 ? tile.pixels : std::max<std::uint64_t>(1, whole_root(pixels / images));
   const std::uint64_t row_bytes = std::min<std::uint64_t>(tile.pixels, width) * kElementBytes;
   const std::uint64_t rows = std::max<std::uint64_t>(1000, 1000 * std::uint64_t{tile.pixels} / width);  // thousandths
@@ -149,7 +149,7 @@ void add_convolution(std::vector<RemoteUse>& uses, const trace::Kernel& kernel, 
   if (window > 1) times = times * (row_bytes + link::kSectorBytes) / row_bytes;
   uses[inputs.slots[0]].times_thousandths = times * channel_tiles;
   if (weights == 0) return;
-  // Each tile of pixels needs the weights of its channels. An SM whose L1 holds those of all its blocks brings them
+  // Each tile of pixels needs the weights of its channels. An SM whose L1 holds those of all its blocks reads them
   // once; consecutive blocks run on consecutive SMs.
   RemoteUse& of_weights = uses[weights_slot];
   const std::uint64_t on_sm = std::min(resident, rounded_up_quotient(channel_tiles * pixel_tiles, sms));
@@ -160,10 +160,10 @@ void add_convolution(std::vector<RemoteUse>& uses, const trace::Kernel& kernel, 
   of_weights.request_bytes = link::kSectorBytes;
 }
 
-// cuDNN's engine `dgrad_engine`: the gradient of an image, 64 channels of 32 pixels by a block; the grid's x counts
-// tiles of channels under each place of the window, y and z those of pixels and the images. Chosen by 31 launches of a
-// step of ResNet-50 (tests/ground_truth/data/remote_steps_h200.jsonl.zst): a quarter of what its blocks read is in the
-// L1 already.
+// cuDNN's engine `dgrad_engine`: the gradient of an image, 64 channels of 32 pixels per block. The grid's x counts
+// tiles of channels at each position of the window; y and z count tiles of pixels and images. Chosen from 31 launches
+// of a step of ResNet-50 (tests/ground_truth/data/remote_steps_h200.jsonl.zst): a quarter of the blocks' reads hit the
+// L1.
 void add_image_gradient(std::vector<RemoteUse>& uses, const trace::Kernel& kernel,
                         std::span<const AccessedBytes> accessed) {
   constexpr std::uint64_t kTileWords = 64 * 32, kMissed = 750;  // thousandths
@@ -178,12 +178,12 @@ void add_image_gradient(std::vector<RemoteUse>& uses, const trace::Kernel& kerne
   }
   const WideUnsigned words = WideUnsigned{kernel.grid.count()} * kTileWords;
   const auto times = static_cast<std::uint64_t>(words * kWordBytes * 1000 / inputs.written);
-  // Tiles are rounded up, and what lies between the pixels of a stride is not written.
+  // Tiles are rounded up, and pixels that a stride skips are not written.
   uses[inputs.output].word_times_thousandths = times < 2000 ? std::min<std::uint64_t>(times, 1000) : times;
 }
 
-// Gradients of weights: a product of the output's gradient, whose channels are the grid's tiles in y, and of the image,
-// whose channels under each place of the window are those in x, summed over pixels.
+// A gradient of weights is a product, summed over pixels, of the output's gradient and the image. The grid's y counts
+// tiles of the gradient's channels, its x tiles of the image's channels at each position of the window.
 void add_weight_gradient(std::vector<RemoteUse>& uses, const trace::Kernel& kernel, trace::ConvolutionEngine engine,
                          std::span<const AccessedBytes> accessed) {
   constexpr double kTile = 32;
@@ -191,18 +191,20 @@ void add_weight_gradient(std::vector<RemoteUse>& uses, const trace::Kernel& kern
   if (inputs.slots.empty() || inputs.written == 0) return;
   const std::uint64_t x = std::max<std::uint32_t>(1, kernel.grid.x), y = std::max<std::uint32_t>(1, kernel.grid.y);
   if (inputs.slots.size() == 1) {
-    // Both lie in a workspace. Channels come in powers of two: nine times as many tiles are a window of 3 x 3.
+    // Both inputs lie in a workspace. Channels come in powers of two, so that a multiple of nine tiles means a window
+    // of 3 x 3.
     const std::uint64_t window = x % 9 == 0 ? 9 : 1;
     uses[inputs.slots[0]].times_thousandths = 2000 * x * y * window / (y * window + x);
     return;
   }
-  // How many times its bytes the image has under all places of the window, if `gradient` is the output's gradient.
+  // Returns the size of the image at all positions of the window, in multiples of the image, if `gradient` is the
+  // output's gradient.
   const auto spread = [&](std::size_t gradient, std::size_t image) {
     const double channels = static_cast<double>(y) * kTile;
     return static_cast<double>(inputs.written / kWordBytes) * static_cast<double>(accessed[gradient].read) /
            (channels * channels * static_cast<double>(accessed[image].read));
   };
-  // A window of 1, 3, 5 or 7, by a stride of 1 or 2.
+  // Returns how far a size is from those of windows of 1, 3, 5 or 7 with a stride of 1 or 2.
   const auto unlike = [](double times) {
     double least = 1e18;
     for (const double window : {1.0, 9.0, 25.0, 49.0}) {
@@ -222,8 +224,9 @@ void add_weight_gradient(std::vector<RemoteUse>& uses, const trace::Kernel& kern
     uses[gradient].times_thousandths = thousandths(of_columns);
     return;
   }
-  // cuDNN's own read sector by sector and find a part in the L1: half of all, and of what lies under further places of
-  // a window half of that; `alg1` a quarter of all (the launches named above, and profiled bytes of two calls).
+  // cuDNN's own engines read sector by sector and hit the L1 in part: for half of all reads, and for half of the others
+  // at further positions of a window; `alg1` for a quarter of all (the launches named above, and profiled bytes of two
+  // calls).
   const bool first_kind = engine == trace::ConvolutionEngine::kWeightGradientAtomics;
   const double missed = first_kind ? 0.5 : 0.75, again = first_kind ? std::max(1.0, (1 + places) / 2) : 1.0;
   uses[image].times_thousandths = thousandths(of_rows * again * missed);
@@ -235,7 +238,7 @@ void add_weight_gradient(std::vector<RemoteUse>& uses, const trace::Kernel& kern
   of_output.atomics = true;
 }
 
-// The part of what a block reads a second time that its SM's L1 no longer holds, in thousandths.
+// Returns the part of a block's second reads that the SM's L1 no longer holds, in thousandths.
 std::uint64_t lost_from_l1(std::uint64_t block_bytes, std::uint64_t blocks_on_sm, std::uint64_t l1_bytes) {
   if (l1_bytes == 0) return 1000;
   return static_cast<std::uint64_t>(
@@ -269,7 +272,7 @@ void add_uses(std::vector<RemoteUse>& uses, const trace::Kernel& kernel, std::sp
   }
   const bool planes = trace::block_per_channel_by_name(kernel.name) && !trace::reads_once_by_name(kernel.name);
   if (!planes && !trace::row_per_block_by_name(kernel.name)) return;
-  // Two passes: a mean or a sum first, then what is made of it.
+  // The kernel reads its input twice: for a mean or a sum, then for the result.
   const std::uint64_t blocks = std::max<std::uint64_t>(1, kernel.grid.count());
   const std::uint64_t on_sm = std::min(resident, rounded_up_quotient(blocks, std::max<std::uint64_t>(1, gpu.sm_count)));
   std::uint64_t of_block = 0;

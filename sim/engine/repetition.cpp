@@ -9,7 +9,7 @@ namespace uvmsim::engine {
 
 void Repetition::before() {
   if (process_.feed.repetitions_left() == 0) return;
-  if (process_.machine.programs == 1) look_for_recurrence();  // of several, the states hardly ever recur together
+  if (process_.machine.programs == 1) look_for_recurrence();  // states of several programs hardly ever recur together
   if (stops_when_settled() && has_settled()) process_.feed.leave_out(process_.feed.repetitions_left());
 }
 
@@ -34,7 +34,7 @@ void Repetition::look_for_recurrence() {
                        process_.machine.ledger.released_pages, result.counters, std::nullopt});
 }
 
-// Who knows the future was told of all iterations.
+// A policy that knows the future was given all iterations, so all must run.
 bool Repetition::stops_when_settled() const {
   return process_.options.until_settled && !driver_.policies().knows_future();
 }

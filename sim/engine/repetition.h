@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process does where a repetition of an iteration begins: it may be known already (recurrence.h), or need not be
-// known any more (settled.h).
+// Decides what happens to a repetition of an iteration when it begins: its result may be known already (recurrence.h),
+// or the run may have settled (settled.h).
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ class Repetition {
              Iterations& iterations)
       : process_(process), layout_(layout), driver_(driver), streams_(streams), host_(host), iterations_(iterations) {}
 
-  // The first record of a repetition comes next.
+  // Call before the first record of a repetition.
   void before();
-  // Of the whole model, as far as the process depends on it. Absent: it cannot be compared.
+  // Returns a digest of the model's state, as far as the process depends on it; absent if that cannot be compared.
   std::optional<StateDigest::Value> digest_of_state();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A section of a kernel in progress: how long its steps take, and which operands need a look.
+// A section of a kernel in progress: the times of its steps, and the operands whose pages must be checked.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct SectionRun : SectionShape {
 
   std::span<const Operand> operands;
   Nanoseconds load_time{}, turn_time{};  // of a step's loads, and from their end to the end of the step
-  // Inputs and outputs, as indices, that were not found mapped as a whole.
+  // The indices of inputs and outputs that are not known to be fully mapped.
   std::vector<std::uint32_t> watched_inputs, watched_outputs;
   bool early_stores = false;            // slices: some watched output is written in every step, not only in the last
   std::vector<std::uint64_t> unmapped;  // of each operand, a page that was not mapped at the last look

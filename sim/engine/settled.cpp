@@ -8,7 +8,7 @@
 namespace uvmsim::engine {
 namespace {
 
-constexpr std::size_t kTime = 0;  // of the measures; the others are counts
+constexpr std::size_t kTime = 0;  // index of the time in Measures; the others are counts
 using Measures = std::array<std::uint64_t, 6>;
 
 Measures measures_of(const IterationResult& iteration) {
@@ -21,12 +21,12 @@ Measures measures_of(const IterationResult& iteration) {
           c.evictions};
 }
 
-// What iterations at one place in the period have shown.
+// The smallest and largest measures of the iterations at one place in the period.
 struct Range {
   Measures least{}, most{};
   bool empty = true;
 
-  // False, and no change, if the iteration does not agree with all the others.
+  // Adds an iteration. Returns false, without a change, if it does not agree with all the others.
   bool take(const Measures& measures) {
     Range wider = *this;
     for (std::size_t i = 0; i < measures.size(); ++i) {
@@ -47,7 +47,7 @@ struct Range {
   }
 };
 
-// The first of the iterations at the end that agree at this period.
+// Returns the first of the last iterations that all agree at this period.
 std::size_t first_agreeing(const std::vector<Measures>& measures, std::size_t period) {
   std::vector<Range> places(period);
   std::size_t first = measures.size();

@@ -28,7 +28,7 @@ void measure(layout::FootprintMeter& meter, const RecordSource& source, std::uin
   }
 }
 
-// 2 MB blocks of addresses that the program uses; 0 where it cannot be read ahead.
+// Returns the 2 MB blocks of addresses that the program uses; 0 if it cannot be read ahead.
 std::uint64_t blocks_of(const ServerProgram& program) {
   if (!program.observer.reopen) return 0;
   layout::FootprintMeter meter(program.options.layout);
@@ -46,7 +46,7 @@ std::string chosen(const PolicyChoice& choice) {
   return text;
 }
 
-// Of two programs on one GPU: the driver is one, and so is the memory.
+// Throws InputError if two programs on one GPU differ in settings of its driver or its memory.
 void check_sharing(const ServerProgram& first, const ServerProgram& second, unsigned gpu) {
   const auto refuse = [&](std::string_view what, const std::string& one, const std::string& other) {
     throw_input_error("programs '{}' and '{}' share GPU {} and have {} '{}' and '{}'; allowed: one for both",
@@ -76,7 +76,7 @@ void check_sharing(const ServerProgram& first, const ServerProgram& second, unsi
   if (capacity(one) != capacity(other)) refuse("capacities", capacity(one), capacity(other));
 }
 
-// Returns by GPU the programs that use it.
+// Checks the programs and returns, by GPU, those that use it.
 std::vector<std::vector<const ServerProgram*>> check(std::span<const ServerProgram> programs) {
   if (programs.empty()) throw_input_error("no program to run");
   const config::SystemConfig& system = programs.front().options.system;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an SM of a kernel in progress has in hand: accesses that missed, and those behind them.
+// The queue of an SM of a kernel in progress: accesses that missed, and those behind them.
 #pragma once
 
 #include <bit>
@@ -13,22 +13,23 @@
 
 namespace uvmsim::engine {
 
-// Later than everything.
+// A time after all others.
 inline constexpr Nanoseconds kNever{std::numeric_limits<std::int64_t>::max()};
 
-// Accesses of some warps of a lane to one page whose faults are out. (Blocks in 32 bits: half the size.)
+// Accesses of some warps of a lane to one page, whose faults are outstanding. (Block numbers of 32 bits halve the
+// size.)
 struct Access {
   std::uint32_t block = 0;
   std::uint32_t lane = 0;
   std::uint16_t page = 0;
   std::uint16_t warps = 1;
-  std::uint16_t raising = 1;  // warps whose faults are out
+  std::uint16_t raising = 1;  // warps that have raised their faults
   bool write = false;
   bool scattered = false;
   std::uint64_t index() const { return std::uint64_t{block} * kPagesPerBlock + page; }
 };
 
-// Accesses to pages in a row, of the part that is being taken.
+// Accesses to consecutive pages, of the part that is being taken.
 struct Untaken {
   std::uint32_t block = 0;
   std::uint16_t first = 0, count = 0;
@@ -37,11 +38,11 @@ struct Untaken {
   bool scattered = false;
 };
 
-// All accesses of a part of a lane.
+// A part of a lane: all its loads or all its stores of a step.
 struct Turn {
   Nanoseconds ready{};  // when the lane makes them
   std::uint32_t lane = 0;
-  std::uint32_t unit = 0;  // of the lane, modulo 2^32: units on the GPU at once are closer together
+  std::uint32_t unit = 0;  // of the lane, modulo 2^32, as resident units are closer together
 };
 
 class SmQueue {
@@ -49,46 +50,47 @@ class SmQueue {
   static constexpr std::uint32_t kNoLane = ~std::uint32_t{0};
 
   bool scheduled = false;  // has an event, or is being served
-  bool asleep = false;     // that event is the next part to become ready, at `wakes`
+  bool asleep = false;     // that event is the next part's readiness, at `wakes`
   bool blocked = false;
-  // The part at the head of the queue: what of it is neither taken nor known to be mapped.
+  // `taking` is true while the part `taken` is being taken from the head of the queue. From `next_rest` on, `rest` has
+  // its accesses that are neither taken nor known to be mapped.
   bool taking = false;
   std::size_t next_rest = 0;
   Turn taken;
   std::vector<Untaken> rest;
-  // Missed accesses: those before `raised` have their faults out, those from `next_retry` on missed before the replay
-  // in progress. In between is nothing.
+  // Missed accesses. Those before `raised` have faults outstanding; those from `next_retry` on missed before the last
+  // replay and are still to be retried; places in between are unused.
   std::vector<Access> missed;
   std::size_t raised = 0;
   std::size_t next_retry = 0;
 
   std::uint64_t last_page = ~std::uint64_t{0};
-  std::uint32_t raw = 0;        // raw faults out
-  std::uint32_t new_warps = 0;  // that raised faults since the last replay
+  std::uint32_t raw = 0;        // raw faults outstanding
+  std::uint32_t new_warps = 0;  // warps that raised new faults since the last replay
   std::uint32_t new_lane = kNoLane;
   std::uint32_t epoch = 1;  // 1 + the replays that found something to do
   Nanoseconds wakes{};
-  Nanoseconds next_block{};  // when it can take up another thread block
+  Nanoseconds next_block{};  // when it can start another thread block
 
   void add(const Turn& turn) {
     std::uint32_t place = end_++;
     for (; place != begin_ + issued_ && at(place - 1).ready > turn.ready; --place) at(place) = at(place - 1);
     at(place) = turn;
   }
-  // When the head of the queue can be served.
+  // Returns when the head of the queue can be served.
   Nanoseconds next_ready() const {
     if (taking) return taken.ready;
     return begin_ == end_ ? kNever : at(begin_).ready;
   }
-  // f(turn) for all parts in the queue, in no order that matters.
+  // Calls f(turn) for every part in the queue.
   template <class F>
   void for_each_waiting(F&& f) const {
     for (std::uint32_t place = begin_; place != end_; ++place) f(at(place));
   }
-  // The part at the head of the queue, if none is being taken; it must be there.
+  // Returns the part at the head of the queue, which must exist; no part may be in the course of being taken.
   const Turn& next() const { return at(begin_); }
-  // Issues parts that are ready by `limit`, those of the oldest units first, until `depth` of them are under way. What
-  // was issued is served in that order.
+  // Issues parts that are ready by `limit`, those of the oldest units first, until `depth` of them are under way.
+  // Issued parts are served in that order.
   void issue(Nanoseconds limit, std::uint32_t depth) {
     for (; issued_ < depth; ++issued_) {
       const std::uint32_t first = begin_ + issued_;
@@ -102,25 +104,25 @@ class SmQueue {
       at(first) = turn;
     }
   }
-  // It passes as a whole.
+  // Removes the head of the queue, which passes as a whole.
   void skip() {
     ++begin_;
     issued_ -= issued_ == 0 ? 0 : 1;
   }
-  // Begins with it; `rest` says what of it is left.
+  // Begins to take the head of the queue; `rest` holds its accesses.
   void take() {
     taken = at(begin_);
     skip();
     taking = true;
     next_rest = 0;
   }
-  // All retries done: only accesses with their faults out remain.
+  // Ends the retries: only accesses with outstanding faults remain.
   void end_retry() {
     missed.resize(raised);
     next_retry = raised;
   }
-  // A replay: everything that missed is to be tried again, in the order in which faults went out, then what was still
-  // being retried.
+  // Applies a replay: all missed accesses are to be retried, first those with outstanding faults in their order, then
+  // those that were still to be retried.
   void replay() {
     if (raised != next_retry) {
       missed.erase(missed.begin() + static_cast<std::ptrdiff_t>(raised),
@@ -134,7 +136,7 @@ class SmQueue {
     ++epoch;
     blocked = false;
   }
-  // As new, but with the memory of its queues, and for that many lanes.
+  // Resets all but the memory of the queues, for that many lanes.
   void reset(std::uint32_t lanes) {
     SmQueue fresh;
     fresh.missed.swap(missed);
@@ -151,7 +153,7 @@ class SmQueue {
   Turn& at(std::uint32_t position) { return ring_[position & mask_]; }
   const Turn& at(std::uint32_t position) const { return ring_[position & mask_]; }
 
-  // What waits, at most one part of each lane: first what was issued, then the rest, ascending in `ready`.
+  // The waiting parts, at most one per lane: first the issued ones, then the others, ascending in `ready`.
   std::vector<Turn> ring_;
   std::uint32_t begin_ = 0, end_ = 0;
   std::uint32_t issued_ = 0;

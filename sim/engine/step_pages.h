@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pages a unit touches in a step: the access patterns of kernel_work.h as code.
+// The pages that a unit touches in a step: the access patterns of kernel_work.h as code.
 #pragma once
 
 #include <algorithm>
@@ -11,32 +11,34 @@
 namespace uvmsim::engine {
 
 inline constexpr std::uint32_t kWarpThreads = 32;
-inline constexpr std::uint64_t kWarpAccessBytes = 128;  // of 4 bytes per thread
+inline constexpr std::uint64_t kWarpAccessBytes = 128;  // a warp's access with 4 bytes per thread
 
 inline std::uint32_t warps_per_page(const KernelWork& work, const PageRange& pages) {
-  if (pages.pages() == 1) return work.warps;  // mostly
+  if (pages.pages() == 1) return work.warps;  // the common case
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, work.warps / pages.pages()));
 }
 
-// What a unit touches of its share in a step.
+// Returns the part of its share that a unit touches in a step.
 inline PageRange slice_of_step(const PageRange& share, std::uint32_t step, std::uint32_t steps) {
   const std::uint64_t n = share.pages();
-  if (n == 1 || steps == 1) return share;  // mostly
+  if (n == 1 || steps == 1) return share;  // the common case
   return {share.begin + n * step / steps, share.begin + (n * (step + 1) + steps - 1) / steps};
 }
 
-// Slices in which no warp has a part of its own.
+// Returns whether the pattern is slices and no warp has a part of its own.
 inline bool plain_slices(const KernelWork& work) { return work.pattern == Pattern::kSlices && !work.rows; }
 
-// Memory instructions of a part of a unit: of each warp, those that it issues before it waits (compilers unroll loops).
+// Returns the memory instructions of a part of a unit: those that all its warps issue before they wait (compilers
+// unroll loops).
 inline std::uint32_t instructions_per_part(const KernelWork& work) {
   constexpr std::uint32_t kUnrolled = 4;
   return work.pattern == Pattern::kThreads ? 1 : work.warps * kUnrolled;
 }
 
-// f(run, warps, scattered): `warps` warps of the unit access each page; scattered: one warp instruction touches many
-// pages. f.passes(operand, share): these pages need no look one by one; only asked where that may spare many.
-// shares[i]: what the unit walks through of operand i, in patterns that have such.
+// Calls f(run, warps, scattered) for the pages of a step: `warps` warps of the unit access each page; scattered: one
+// warp instruction touches many pages. f.passes(operand, share) returns whether these pages need no check one by one;
+// it is called only if that may spare many checks. shares[i]: what the unit walks through of operand i, in patterns
+// with shares.
 template <class F>
 void slice_pages(const KernelWork& work, const SectionRun& section, std::uint32_t step, bool stores,
                  const Share* shares, F&& f) {
@@ -72,7 +74,7 @@ void slice_pages(const KernelWork& work, const SectionRun& section, std::uint32_
 template <class F>
 void stride_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
                   bool stores, F&& f) {
-  // Piece k * G + b of `pieces` equal pieces of each operand.
+  // The step touches piece k * G + b of `pieces` equal pieces of each operand.
   const std::uint64_t pieces = work.chunk;
   for (const std::uint32_t i : section.watched(stores)) {
     const Operand& operand = section.operands[i];
@@ -87,10 +89,11 @@ void stride_pages(const KernelWork& work, const SectionRun& section, std::uint64
   }
 }
 
-// The first half of the steps loads, the second stores. Small operands come with the first and the last step.
+// Returns whether a step of planes stores: the first half of the steps loads, the second half stores. Small operands
+// come in the first and the last step.
 inline bool plane_step_stores(const SectionRun& section, std::uint32_t step) { return step >= section.steps / 2; }
 
-// Parts [part.begin, part.end) of `parts` of the unit's plane of an image.
+// Calls f for parts [part.begin, part.end) of `parts` of the unit's plane of an image.
 template <class F>
 void plane_part(const KernelWork& work, const SectionRun& section, const Operand& operand, std::uint64_t unit,
                 std::uint64_t image, const PageRange& part, std::uint64_t parts, F&& f) {
@@ -111,7 +114,8 @@ void plane_pages(const KernelWork& work, const SectionRun& section, std::uint64_
                  F&& f) {
   if (stores != plane_step_stores(section, step)) return;
   const std::uint64_t half = section.steps / 2;
-  // The unit's planes of all images behind one another, in parts of 1 / half of a plane: [begin, end) is this step's.
+  // The unit's planes of all images follow one another, in parts of 1 / half of a plane. This step has [begin, end) of
+  // them.
   const std::uint64_t begin = step % half * work.images, end = begin + work.images;
   for (const std::uint32_t i : section.watched(stores)) {
     const Operand& operand = section.operands[i];
@@ -130,7 +134,7 @@ void plane_pages(const KernelWork& work, const SectionRun& section, std::uint64_
       }
       continue;
     }
-    // All images of a round at once: their warps are independent, and where a unit begins differs.
+    // All images of a round come at once: their warps are independent, and units begin at different images.
     const std::uint64_t at_once = work.images_at_once;
     const std::uint64_t parts = half / ((work.images + at_once - 1) / at_once);
     const std::uint64_t round = step % half / parts, part = step % half % parts;
@@ -222,8 +226,9 @@ void for_each_page(const KernelWork& work, const SectionRun& section, std::uint6
   }
 }
 
-// Steps before this one and from `step` on touch only mapped pages of the operand, as far as that is easily told; those
-// of `step` itself are. first_missing(positions): the first of them that is not mapped, their end if all are.
+// Returns a step: from `step` on and before it the unit touches only mapped pages of the operand, as far as that is
+// easily told; the pages of `step` itself must be mapped. first_missing(positions) returns the first of them that is
+// not mapped, their end if all are.
 template <class F>
 std::uint64_t clear_steps(const KernelWork& work, const SectionRun& section, const Operand& operand, const Share& share,
                           std::uint64_t unit, std::uint32_t step, F&& first_missing) {
@@ -252,8 +257,8 @@ std::uint64_t clear_steps(const KernelWork& work, const SectionRun& section, con
   }
   if (work.pattern == Pattern::kTiles && !operand.write && step != 0) {
     if (operand.role == TileRole::kCross) {
-      // Rows are of the same length; the pages of all of them are looked at, not only of the unit's parts. As the share
-      // may begin within a page, one more on either side.
+      // Rows have the same length. The pages of whole rows are checked, not only the unit's parts, and one page more on
+      // either side, as the share may begin within a page.
       const std::uint64_t rows = (operand.rows + work.tile.slices - 1) / work.tile.slices;
       const auto before = [](std::uint64_t page) { return page - (page == 0 ? 0 : 1); };
       const std::uint64_t row = std::min((step - 1) * kTileCrossRows, rows);
@@ -262,7 +267,7 @@ std::uint64_t clear_steps(const KernelWork& work, const SectionRun& section, con
       if (missed == share.end) return section.steps;
       return std::max<std::uint64_t>(step, before(missed - share.begin) * rows / share.pages() / kTileCrossRows);
     }
-    if (operand.role != TileRole::kMarch) return section.steps;  // is behind
+    if (operand.role != TileRole::kMarch) return section.steps;  // its loads are over
     const std::uint64_t begin = share.begin + (step - 1) * kTileMarchPages;
     const std::uint64_t missed = begin < share.end ? first_missing({begin, share.end}) : share.end;
     return missed == share.end ? section.steps : (missed - share.begin) / kTileMarchPages + 1;
@@ -270,7 +275,7 @@ std::uint64_t clear_steps(const KernelWork& work, const SectionRun& section, con
   return 0;
 }
 
-// Whether for_each_page() calls its function at all.
+// Returns whether for_each_page() calls its function at all.
 inline bool has_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
                       bool stores, const Share* shares) {
   const std::vector<std::uint32_t>& watched = section.watched(stores);

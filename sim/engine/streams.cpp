@@ -11,10 +11,10 @@ namespace uvmsim::engine {
 
 namespace {
 
-// CUDA's launch queue: a host that is further ahead blocks in the next launch.
+// The depth of CUDA's launch queue: a host that is further ahead blocks in the next launch.
 constexpr std::size_t kQueueDepth = 1024;
-// Of all streams together: what a program of thousands of streams may have under way, and the bytes of its names, which
-// a file holds once however often they come. No program that was recorded comes near.
+// Limits of all streams together, for programs with thousands of streams: operations under way, and the bytes of their
+// names, which a file holds only once. No recorded program comes near.
 constexpr std::size_t kLargestQueued = std::size_t{1} << 17, kLargestQueuedNames = std::size_t{64} << 20;
 
 std::size_t name_bytes(const Operation& operation) {
@@ -99,7 +99,7 @@ void Streams::ends_at(Nanoseconds end, std::uint32_t index) {
   events_.schedule(end, EventKind::kOperationEnd, index, process_.number);
 }
 
-// The same of a kernel that would end then if it had not stood still since `standing`; kNever: it runs.
+// Does the same for a kernel that is suspended since `standing` and would have ended at `end`; kNever: it runs.
 void Streams::kernel_ends_at(Nanoseconds end, std::uint32_t index, Nanoseconds standing) {
   if (standing == kNever) return ends_at(std::max(end, events_.now()), index);
   streams_[index].left = std::max(end - standing, Nanoseconds{});
@@ -234,7 +234,7 @@ void Streams::start(std::uint32_t index, const KernelOperation& operation, Nanos
   FaultLoop& loop = *process_.machine.fault_loops[gpu];
   AddressSpace& space = process_.machine.space;
   if (const std::uint64_t images = images_shown_by(operation.kernel)) images_ = images;
-  // The seed is of the recording: every pass of a repeated iteration draws the same.
+  // The seed depends on the place in the recording: every pass of a repeated iteration draws the same numbers.
   stream.run = std::make_unique<KernelRun>(plan_kernel(operation.kernel, process_.header.quantum_bytes, layout_, &space,
                                                        options.system, process_.result.capacity_bytes, images_),
                                            gpu, options.system, space, loop.buffer(), process_.counters(),
@@ -243,7 +243,7 @@ void Streams::start(std::uint32_t index, const KernelOperation& operation, Nanos
   if (!operation.is_copy && run.work().touches_anything()) ++process_.result.touching_kernels;
   accounts_.kernel_starts(operation.kernel, operation.is_copy, index, front.record, now);
   driver_.kernel_starts(operation, run.work(), front.record, now);
-  // What another process takes from the kernel while it runs, it faults on again.
+  // The kernel faults again on pages that another process takes while it runs.
   const bool may_lose_pages = driver_.may_lose_pages(gpu) && run.work().units != 0;
   if (!may_lose_pages && run.all_mapped()) return run_mapped(index, operation, now);
   stream.in_place_at_start = access_costs_.in_place_at_start(run.work(), gpu);
@@ -257,14 +257,14 @@ void Streams::start(std::uint32_t index, const KernelOperation& operation, Nanos
   loop.look();
 }
 
-// A kernel that finds everything mapped.
+// Runs a kernel that finds everything mapped.
 void Streams::run_mapped(std::uint32_t index, const KernelOperation& operation, Nanoseconds now) {
   Stream& stream = streams_[index];
   const unsigned gpu = operation.gpu();
   const KernelWork& work = stream.run->work();
   Nanoseconds end = now + operation.duration() + access_costs_.translation_stall(work, gpu);
   if (work.explicit_touches) {
-    // A lone thread's dependent touches cost their latency, resident or not.
+    // The dependent touches of a lone thread take their latency, resident or not.
     const auto touch = static_cast<std::int64_t>(process_.costs().touch_ns);
     end = std::max(end, now + Nanoseconds(touch * static_cast<std::int64_t>(work.chunk)));
   }

@@ -20,40 +20,41 @@ class Streams {
   Streams(Process& process, const layout::Layout& layout, Accounts& accounts, DriverStack& driver,
           Iterations& iterations);
 
-  // The host.
+  // Called by the host.
   void submit(std::uint32_t stream, Operation operation);
-  // Programs record the same event again and again; who waits for it waits for the recording issued last before.
+  // Returns the number of a new recording. Programs record the same event again and again; a wait is for the recording
+  // issued last before it.
   std::size_t new_recording();
   bool recording_done(std::size_t recording) const { return recordings_done_[recording]; }
   bool has_room(std::uint32_t stream) const;
   bool has_any_room() const;
   bool idle(std::uint32_t stream) const { return stream >= streams_.size() || streams_[stream].queue.empty(); }
   bool idle() const;
-  // All that is left of it are marks, which take no time.
+  // Returns whether all work left in the stream is marks, which take no time.
   bool only_marks(std::uint32_t stream) const;
-  // The record of the oldest work that is not done, if it is below `limit`; else that.
+  // Returns the record of the oldest work that is not done, `limit` if it is not below that.
   std::uint64_t oldest_record(std::uint64_t limit) const;
 
-  // EventKind::kStreamStart, kOperationEnd. end_operation() returns false if the event is stale because the GPU was
-  // preempted for another process.
+  // Handle EventKind::kStreamStart and kOperationEnd. end_operation() returns false if the event is stale because the
+  // GPU was preempted for another process.
   void start_operation(std::uint32_t stream);
   bool end_operation(std::uint32_t stream);
-  // Kernels whose lanes are all done get their end on the clock.
+  // Schedules the ends of kernels whose lanes are all done.
   void finish_runs();
-  // Something of it is on the clock.
+  // Returns whether a stream has an operation running or scheduled.
   bool at_work() const;
   Nanoseconds last_completion() const { return last_completion_; }
 
-  // Of a GPU whose time processes share: a kernel runs, or waits for nothing but the GPU; the GPU computes for others
-  // from now on, and for this one again.
+  // For a GPU whose time processes share. wants() returns whether a kernel runs on it, or waits for nothing but the
+  // GPU. suspend() and resume(): the GPU computes for others from now on, or for this process again.
   bool wants(unsigned gpu) const;
   void suspend(unsigned gpu);
   void resume(unsigned gpu);
 
-  // The end of an iteration, where streams are still on their way there. What has come before that point, it will
-  // count; what happened in the iteration has no influence on what comes.
+  // Returns the end mark of an iteration, if one is still in a stream; else null. The iteration will count everything
+  // that happens before the mark is reached.
   const MarkOperation* pending_end() const;
-  // Returns how many streams are on the clock; absent while there is work. Marks may be on their way.
+  // Returns the number of scheduled streams; absent while there is work other than marks.
   std::optional<std::size_t> add_state(StateDigest& digest, const IdealClock& ideal) const;
 
  private:
@@ -66,10 +67,10 @@ class Streams {
     InPlaceAtStart in_place_at_start;  // of a kernel that faults, over a coherent link
     Nanoseconds started{};
     bool blocked = false;       // its front operation waits for an event
-    Nanoseconds ends = kNever;  // its front operation, if nothing stops it
-    Nanoseconds left = kNever;  // of a kernel that is suspended: what it had left
+    Nanoseconds ends = kNever;  // end of its front operation, if nothing stops it
+    Nanoseconds left = kNever;  // time left of a suspended kernel
 
-    // The kernel at its front, if it runs on that GPU.
+    // Returns the kernel at its front if it runs on that GPU, else null.
     const KernelOperation* running_kernel(unsigned gpu) const;
   };
 
@@ -95,10 +96,10 @@ class Streams {
   EventQueue& events_;
   AccessCosts access_costs_;
   std::vector<Stream> streams_;
-  std::size_t queued_ = 0, queued_names_ = 0;  // operations in all of them, and the bytes of their names
+  std::size_t queued_ = 0, queued_names_ = 0;  // operations in all streams, and the bytes of their names
   std::vector<bool> recordings_done_;          // by number of a recording
   std::vector<Nanoseconds> suspended_;         // by GPU: since when it computes for others; kNever: it does not
-  std::uint64_t images_;  // of its NCHW tensors, as its header or the last kernel that shows them says; 0: unknown
+  std::uint64_t images_;  // in NCHW tensors, by the header or the last kernel that shows it; 0: unknown
   Nanoseconds last_completion_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pages a unit of a tile kernel touches in a step: a panel, the march, a tile of the output (kernel_work.h).
+// The pages that a unit of a tile kernel touches in a step: a panel, the march, a tile of the output (kernel_work.h).
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace uvmsim::engine {
 
-inline constexpr std::uint64_t kTileMarchPages = 16;  // in steps of 64 KB
+inline constexpr std::uint64_t kTileMarchPages = 16;  // 64 KB per step
 inline constexpr std::uint64_t kTileCrossRows = 8;    // as cuBLAS's fp32 kernels do: 128x128x8
 
-// The part of one operand that belongs to a batch, and its parts.
+// The pages of an operand that belong to one batch, which can be divided into parts.
 class BatchPages {
  public:
   BatchPages(const Operand& operand, std::uint64_t batches, std::uint64_t batch)
@@ -21,7 +21,7 @@ class BatchPages {
 
   PageRange all() const { return {base_, base_ + pages_}; }
   std::uint64_t pages() const { return pages_; }
-  // Part k of n: at least one page.
+  // Returns part k of n, which has at least one page.
   PageRange part(std::uint64_t k, std::uint64_t n) const {
     const std::uint64_t begin = base_ + std::min(pages_ - 1, pages_ * k / n);
     return {begin, std::max(begin + 1, base_ + std::min(pages_, pages_ * (k + 1) / n))};
@@ -31,7 +31,7 @@ class BatchPages {
   std::uint64_t base_, pages_;
 };
 
-// What the unit has of an operand that it reads.
+// Returns the positions of an input that the unit reads.
 inline PageRange tile_input(const KernelWork& work, const Operand& operand, std::uint64_t unit) {
   if (work.convolution) {
     const ConvolutionShape& shape = *work.convolution;
@@ -51,7 +51,8 @@ inline PageRange tile_input(const KernelWork& work, const Operand& operand, std:
   }
 }
 
-// kCross: rows [begin, end) of its batch, and where its part of each begins and ends, in parts of a row.
+// The part of a kCross input that a unit reads: rows [begin, end) of its batch, and of each row [part, part_end) of
+// `parts` equal parts.
 struct CrossPart {
   CrossPart(const KernelWork& work, const Operand& operand, std::uint64_t unit) {
     const TileShape& shape = work.tile;
@@ -88,7 +89,7 @@ void cross_pages(const KernelWork& work, const Operand& operand, const CrossPart
   }
 }
 
-// shares[i]: the pages of operand i that `unit` marches through.
+// Sets shares[i] to the pages of operand i that `unit` marches through.
 inline void plan_marches(const KernelWork& work, const SectionRun& section, std::uint64_t unit, Share* shares) {
   for (const Operand& operand : section.operands) {
     Share& share = *shares++;
@@ -104,7 +105,7 @@ inline void plan_marches(const KernelWork& work, const SectionRun& section, std:
   }
 }
 
-// The first step from `step` on that loads anything; the last step when there is none.
+// Returns the first step from `step` on that loads anything; the last step if there is none.
 inline std::uint32_t next_loading_step(const SectionRun& section, std::uint32_t step, const Share* shares) {
   const std::uint32_t last = section.steps - 1;
   std::uint32_t next = last;
@@ -122,7 +123,8 @@ inline std::uint32_t next_loading_step(const SectionRun& section, std::uint32_t 
   return std::max(next, std::min(step, last));
 }
 
-// The panel at once; what is small with the first step of the march; nothing in the last step.
+// Calls f for the loads of a step: panels come in step 0, small inputs in the first step of the march, nothing in the
+// last step.
 template <class F>
 void tile_loads(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
                 const Share* shares, F&& f) {
@@ -177,7 +179,7 @@ void pixel_tile_stores(const ConvolutionShape& shape, const Operand& operand, st
     for (std::uint64_t channel = first_channel; channel < end_channel; ++channel) {
       const std::uint64_t at = ((image * shape.channels + channel) * shape.image_pixels + offset) * kElementBytes;
       const std::uint64_t first = std::max(next, at / kBasePageBytes);
-      // Tensors may begin within a page: what is left of the last one belongs to the last stretch.
+      // A tensor may begin within a page: the last stretch includes the rest of the last page.
       const bool last =
           image + 1 == shape.images && channel + 1 == shape.channels && offset + length == shape.image_pixels;
       const std::uint64_t to = (at + length * kElementBytes + kBasePageBytes - 1) / kBasePageBytes;
@@ -216,7 +218,7 @@ void convolution_stores(const ConvolutionShape& shape, const Operand& operand, s
   }
 }
 
-// The unit's tile, row by row; every page of the output is in some tile.
+// Calls f for the pages of the unit's tile, row by row. Every page of the output is in some tile.
 template <class F>
 void product_stores(const TileShape& shape, const Operand& operand, std::uint64_t unit, F&& f) {
   const TilePlace place(shape, unit);
@@ -226,7 +228,7 @@ void product_stores(const TileShape& shape, const Operand& operand, std::uint64_
   const std::uint64_t bytes = matrix.pages() * kBasePageBytes;
   const std::uint64_t rows = std::min(shape.tile_rows, shape.matrix_rows - first_row);
   const std::uint64_t row_bytes = bytes / shape.matrix_rows;
-  // The tile's part of a row; the last one also has what is left of it.
+  // The tile's part of a row; the last tile of a row also has the rest of it.
   const std::uint64_t part = place.column * shape.row_part_of_tile;
   const std::uint64_t from = row_bytes * std::min(part, shape.row_parts) / shape.row_parts;
   const std::uint64_t to = row_bytes * std::min(part + shape.row_part_of_tile, shape.row_parts) / shape.row_parts;

@@ -10,7 +10,7 @@ namespace {
 // Thread blocks of a convolution that march through its input together (measured on one 3x3 convolution).
 constexpr std::uint64_t kConvolutionGroup = 64;
 
-// The square root as the processor has it, put right: the same on every machine.
+// Returns the square root, rounded down. The processor's result is corrected, so that it is the same on every machine.
 std::uint64_t root(std::uint64_t value) {
   auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(value)));
   while (root * root > value) --root;
@@ -18,10 +18,10 @@ std::uint64_t root(std::uint64_t value) {
   return root;
 }
 
-// Tiles of `side` that cover `length`.
+// Returns how many tiles of `side` cover `length`.
 std::uint64_t tiles_for(std::uint64_t length, std::uint64_t side) { return (length + side - 1) / side; }
 
-// The tiles, if the kernel's grid computes a matrix of so many rows and columns.
+// Returns the tiles if the kernel's grid computes a matrix of that many rows and columns.
 std::optional<ProductTiles> tiles_of(const trace::Kernel& kernel, const trace::MatrixTile& tile, std::uint64_t rows,
                                      std::uint64_t columns) {
   const ProductTiles tiles = ProductTiles::of(tile, rows, columns);
@@ -29,7 +29,7 @@ std::optional<ProductTiles> tiles_of(const trace::Kernel& kernel, const trace::M
   return fits ? std::optional(tiles) : std::nullopt;
 }
 
-// Of a kernel whose name says its tile.
+// Returns the shape of a kernel whose name says its tile; none if its grid fits no such shape.
 std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace::MatrixTile& tile,
                                        const ProductBytes& bytes) {
   const std::uint64_t depth = std::max<std::uint64_t>(1, kernel.grid.z);
@@ -51,7 +51,7 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
   for (const bool batched : {false, true}) {
     if (batched && depth == 1) break;
     const std::uint64_t elements = bytes.output / tile.element_bytes / (batched ? depth : 1);
-    // The inputs say how many rows there are.
+    // The sizes of the inputs give the number of rows.
     for (const bool second : {false, true}) {
       const double input = static_cast<double>(second ? bytes.other_input : bytes.input);
       const double other = static_cast<double>(second ? bytes.input : bytes.other_input);
@@ -60,7 +60,7 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
       if (square >= 1e18) break;
       const std::uint64_t rows = std::max<std::uint64_t>(1, root(static_cast<std::uint64_t>(square + 0.5)));
       for (const std::uint64_t about : {rows, rows + 1, tiles_for(rows, tile.rows) * tile.rows}) {
-        if (about > rows + std::max<std::uint64_t>(1, rows / 64)) continue;  // sizes are known to a quantum
+        if (about > rows + std::max<std::uint64_t>(1, rows / 64)) continue;  // sizes are whole quanta
         if (const auto tiles = tiles_of(kernel, tile, about, tiles_for(elements, about))) {
           TileShape shape = shape_of(about, elements, *tiles, batched);
           shape.second_has_rows = second;
@@ -70,7 +70,7 @@ std::optional<TileShape> shape_by_name(const trace::Kernel& kernel, const trace:
       }
     }
   }
-  // The grid says it to a tile.
+  // Else the grid gives the number of rows, up to a tile.
   for (const bool batched : {false, true}) {
     if (batched && depth == 1) break;
     const std::uint64_t elements = bytes.output / tile.element_bytes / (batched ? depth : 1);
@@ -106,7 +106,7 @@ TileShape TileShape::of_product(const trace::Kernel& kernel, const std::optional
       shape.columns = kernel.grid.y;
     } else {
       shape.rows = root(blocks - 1) + 1;
-      shape.columns = blocks / shape.rows;  // what is left over is idle
+      shape.columns = blocks / shape.rows;  // blocks that are left over are idle
     }
     // A square tile of 4-byte elements.
     shape.tile_rows = std::max<std::uint64_t>(1, root(bytes.output / shape.batches / blocks / 4));
@@ -115,7 +115,7 @@ TileShape TileShape::of_product(const trace::Kernel& kernel, const std::optional
   }
   shape.blocks = std::max<std::uint64_t>(1, std::uint64_t{kernel.grid.x} * kernel.grid.y);
   shape.grid_x = std::max<std::uint64_t>(1, kernel.grid.x);
-  // Whoever multiplies bytes by rows or parts stays within 64 bits. No real matrix comes near.
+  // Limits rows and parts so that their products with bytes stay within 64 bits. No real matrix comes near.
   const std::uint64_t most = (std::uint64_t{1} << 62) / (4 * bytes.output + (1u << 20));
   shape.matrix_rows = std::clamp<std::uint64_t>(shape.matrix_rows, 1, most);
   for (; shape.row_parts > most * shape.matrix_rows; shape.row_parts /= 2) shape.row_part_of_tile /= 2;

@@ -13,7 +13,7 @@ namespace uvmsim::engine {
 namespace {
 
 constexpr std::uint64_t kMillion = 1000000;
-// What streaming kernels reach of the peak bandwidth, in tenths.
+// The part of the peak bandwidth that streaming kernels reach, in tenths.
 constexpr std::uint64_t kReachedTenths = 9;
 // Below this a kernel is mostly start and end: the shortest kernels of the recordings take 1 to 2 us.
 constexpr std::uint64_t kShortNs = 5000;
@@ -46,7 +46,7 @@ std::uint64_t quanta_of(const std::vector<trace::Extent>& extents) {
   return quanta;
 }
 
-// Bytes that a kernel moves: what is read and written moves twice.
+// Returns the bytes that a kernel moves: bytes that are both read and written count twice.
 WideUnsigned bytes_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
   WideUnsigned once = 0, in_phases = 0;
   for (const trace::ObjectAccess& access : kernel.accesses) once += quanta_of(access.extents);
@@ -105,7 +105,7 @@ void TimeScale::apply(trace::Kernel& kernel) {
                  : arithmetic == Arithmetic::kTf32 ? &result_.tf32
                                                    : &result_.half;
   }
-  // The time in memory on the target GPU; at most all of the kernel's time was spent there.
+  // The time in memory on the target GPU; no more than the kernel's whole time was spent there.
   const std::uint64_t memory_at_most = times(recorded, result_.memory.millionths);
   const WideUnsigned memory = bytes_of(kernel, quantum_bytes_) * 1000 * 10 / kReachedTenths / target_bytes_per_us_;
   const bool all_memory = memory >= memory_at_most;

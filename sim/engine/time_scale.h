@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel durations recorded on one GPU, for another: a roofline.
+// Scales kernel durations recorded on one GPU to another GPU, by a roofline.
 //
-// A trace says how long a kernel took and which bytes it touched; phases count, so that bytes that later thread blocks
-// read again count again. Two things can limit a kernel:
+// A trace says how long a kernel took and which bytes it touched. Phases count, so that bytes that later thread blocks
+// read again count again. Two limits apply to a kernel:
 //  - memory. Streaming kernels reach 0.9 of the peak bandwidth (the median of the kernels of six training programs that
 //    do nothing but stream is 0.90). A kernel of B bytes that took d spent the time m = min(d, B / (0.9 bandwidth)) in
 //    memory, and on another GPU spends m * (bandwidth ratio);
@@ -13,9 +13,9 @@
 //      SMs times clock     for all others: instructions, shared memory and caches, whose rates per SM and clock differ
 //                          little between generations;
 //      the clock           for kernels below 5 us, which are start, end and a few dependent accesses on any GPU.
-// The kernel takes the longer of the two. Which one that is, is its class in the result. A GPU equal in all peaks
-// leaves every duration exactly as it is. Host gaps belong to the host of the recording and are not scaled; copies and
-// sets take their time from the system anyway.
+// The kernel takes the longer of the two times; the limit behind it is the kernel's class in the result. If both GPUs
+// are equal in all peaks, every duration stays exactly as it is. Host gaps belong to the host of the recording and are
+// not scaled; copies and sets take their time from the system anyway.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@
 
 namespace uvmsim {
 
-// How recorded durations become durations on the system's GPU.
+// The rule by which recorded durations become durations on the system's GPU.
 struct TimeScaleChoice {
-  std::uint64_t factor_millionths = 0;           // not 0: every kernel takes this times its recorded duration
-  std::optional<config::GpuConfig> recorded_on;  // 0: by the rule, from this GPU; absent: durations stay as they are
+  std::uint64_t factor_millionths = 0;           // not 0: the factor of every kernel's recorded duration
+  std::optional<config::GpuConfig> recorded_on;  // factor 0: roofline from this GPU; absent: durations stay as they are
 };
 
 enum class TimeScaleRule : std::uint8_t { kNone, kFixed, kRoofline };
@@ -38,9 +38,9 @@ enum class TimeScaleRule : std::uint8_t { kNone, kFixed, kRoofline };
 // "none", "fixed", "roofline"
 const char* time_scale_rule_name(TimeScaleRule rule);
 
-// The recording's time in one class, and what became of it.
+// The kernels of one class: their recorded and their scaled time.
 struct TimeScaleClass {
-  std::uint64_t millionths = 1000000;  // what a duration is multiplied with
+  std::uint64_t millionths = 1000000;  // factor of durations
   // Kernels of the trace, each counted once, however often its iteration is repeated.
   std::uint64_t kernels = 0;
   std::uint64_t recorded_ns = 0, scaled_ns = 0;
@@ -81,7 +81,7 @@ class TimeScale {
   TimeScaleResult result_;
 };
 
-// What a kernel computes with, as far as its name says.
+// The arithmetic of a kernel, as far as its name says.
 enum class Arithmetic : std::uint8_t { kOther, kFp32, kTf32, kHalf };
 Arithmetic arithmetic_of(const trace::Kernel& kernel);
 

@@ -61,7 +61,7 @@ void TimeSlices::see_processes() {
   }
 }
 
-// Asks the policy about those that began to wait.
+// Asks the policy about programs that began to wait. Returns whether one of them ends the turn.
 bool TimeSlices::interrupted() {
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     const bool waits = i != current_ && wants(i);
@@ -135,7 +135,7 @@ void TimeSlices::tell_evictor(std::uint32_t process) {
   state_.evictor->on_turn(turns_);
 }
 
-// The first process finds the GPU free, and with it nothing to switch from. One that keeps the GPU goes on.
+// Gives the GPU to a program. The first one needs no switch, as the GPU is free; one that has the GPU keeps it.
 void TimeSlices::turn_to(std::size_t program) {
   const bool first = !current_;
   if (program == current_) {

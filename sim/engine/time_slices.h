@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose turn it is on a GPU that several processes share.
+// The turns of the processes that share a GPU.
 //
-// The GPU computes for one process at a time; the schedule policy says for which, and for how long while others wait.
-// Between two processes it computes for nobody for context_switch_ns. A process whose turn is over gives the GPU up as
-// soon as another one comes; one that has nothing to compute gives it up at once. A process whose kernels wait for
-// faults has something to compute and keeps the GPU. Measured under the GPU's own round robin:
+// The GPU computes for one process at a time; the schedule policy says for which, and for how long while others wait. A
+// switch between two processes takes context_switch_ns, in which it computes for none. A process whose turn is over
+// gives the GPU up as soon as another one comes; one that has nothing to compute gives it up at once. A process whose
+// kernels wait for faults has something to compute and keeps the GPU. Measured under the GPU's own round robin:
 // tracer/ground_truth/two_processes.cu.
 #pragma once
 
@@ -26,17 +26,17 @@ class Program;
 
 class TimeSlices final : private policy::ScheduleQueries {
  public:
-  // The programs, in order of their turns, and the rest must outlive it; all of them wait until look(). Throws
-  // InputError for the policy.
+  // `programs` come in order of their turns; all of them wait until look(). They and the other references must outlive
+  // the object. Throws InputError for the policy.
   TimeSlices(unsigned gpu, std::vector<Program*> programs, const RunOptions& options, std::uint64_t seed,
              const config::RuntimeCosts& costs, driver::GpuState& state, const link::Topology& topology,
              EventQueue& events);
 
-  // After every event of the machine: programs may have something to compute, or nothing any more.
+  // Call after every event of the machine: programs may have something to compute, or nothing any more.
   void look();
-  // EventKind::kSlice.
+  // Handles EventKind::kSlice.
   void on_event();
-  // After the last event: tells the turn that goes on.
+  // Call after the last event: reports the turn in progress.
   void finish();
 
  private:
@@ -68,8 +68,8 @@ class TimeSlices final : private policy::ScheduleQueries {
   std::vector<policy::ProcessView> views_;  // what the policy sees
   std::vector<std::uint32_t> turns_;        // what evictors are told
   std::vector<Nanoseconds> computed_;       // by program, without the present turn
-  std::vector<char> asked_;                 // by program: it waits, and the policy knows since this turn
-  std::optional<std::size_t> current_;      // whose context is on the GPU, or comes to it
+  std::vector<char> asked_;                 // by program: it waits, and the policy was asked in this turn
+  std::optional<std::size_t> current_;      // index of the program on the GPU, or being switched to
   bool switching_ = false;
   Nanoseconds changed_{};           // when the GPU began to change to the current one
   Nanoseconds resumed_{};           // when the current one began to compute

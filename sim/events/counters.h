@@ -116,7 +116,7 @@ struct Counters {
   UVMSIM_COUNTERS(UVMSIM_COUNTER)
   GmmuCounters gmmu;
 
-  // For all causes.
+  // The sums over all causes.
   std::uint64_t htod_bytes() const {
     return htod_fault_bytes + htod_prefetch_bytes + htod_user_bytes + htod_counter_bytes;
   }
@@ -154,7 +154,7 @@ void for_each_pair_of_counters(Counters& a, const Counters& b, Visitor&& visit) 
 #undef UVMSIM_COUNTER
 }
 
-// later - earlier, counter by counter.
+// Returns later - earlier, counter by counter.
 inline Counters difference(const Counters& later, const Counters& earlier) {
   Counters out = later;
   for_each_pair_of_counters(out, earlier, [](std::uint64_t& value, std::uint64_t before) { value -= before; });

@@ -143,7 +143,7 @@ class Study {
         if (searches[i].done()) continue;
         pairs.push_back(pairs_[i]);
         pairs.back().point.osf_thousandths = searches[i].next();
-        pairs.back().point.hypothetical_capacity = true;  // a small program on a large GPU: more memory than there is
+        pairs.back().point.hypothetical_capacity = true;  // a factor may give more memory than the GPU has
         tried.push_back(&searches[i]);
       }
       const std::vector<report::RunRecord> records =

@@ -45,7 +45,7 @@ class JsonValue {
     throw_input_error("{}: {}", where(), fmt::format(format, std::forward<Args>(args)...));
   }
 
-  // Objects.
+  // For objects.
   void check_object() const;
   // Refuses an object with other keys than these.
   void check_keys(const std::vector<std::string>& allowed) const;

@@ -18,7 +18,7 @@
 
 namespace uvmsim::gmmu {
 
-// In ascending intrusiveness.
+// The kinds of access, in the order of intrusiveness.
 enum class FaultAccess : std::uint8_t { kPrefetch = 0, kRead = 1, kWrite = 2, kAtomicWeak = 3, kAtomicStrong = 4 };
 
 struct RawFault {
@@ -28,7 +28,7 @@ struct RawFault {
   FaultAccess access = FaultAccess::kRead;
 };
 
-// What a fetch yields: one fault, or several that were merged because they followed one another.
+// An entry of a fetch: one fault, or several that were merged because they followed one another.
 struct FaultEntry {
   RawFault fault;               // the most intrusive of them
   std::uint32_t instances = 1;  // raw faults merged into this entry
@@ -36,22 +36,22 @@ struct FaultEntry {
 
 class FaultBuffer {
  public:
-  // depth: raw faults the ring holds, > 0. faults_per_sm: raw faults an SM may raise between two replays, > 0.
-  // sms_per_utlb: SMs that share the micro TLB by which the driver merges (1 since Ampere, 2 on Volta).
+  // `depth`: raw faults that the ring holds, more than 0. `faults_per_sm`: raw faults that an SM may raise between two
+  // replays, more than 0. `sms_per_utlb`: SMs that share the micro TLB by which the driver merges (1 since Ampere, 2 on
+  // Volta).
   FaultBuffer(std::uint32_t depth, std::uint32_t faults_per_sm, std::uint32_t sm_count, std::uint32_t sms_per_utlb = 1);
 
-  // `count` equal raw faults of SM fault.sm. Returns how many were lost because the ring is full; those beyond the SM's
-  // limit are not raised. Both come again after a replay. Faults come in about ascending arrival: one that arrives
-  // before others already in the ring is sorted in before them, but never before what the driver has already seen.
-  // Equal times keep call order. Occupancy is judged at the call: a fault put ahead of its time takes its place at
-  // once.
+  // Adds `count` equal raw faults of SM fault.sm. Returns how many are lost because the ring is full; faults beyond the
+  // SM's limit are not raised. Both come again after a replay. Faults come in about ascending arrival: one that arrives
+  // before others in the ring is sorted in before them, but not before faults that the driver has seen. Equal times
+  // keep call order. A fault put ahead of its time takes its place in the ring at once.
   std::uint32_t put(const RawFault& fault, std::uint32_t count = 1);
-  // A replay: every stalled warp retries, so no SM has faults outstanding any more. Entries in the ring stay.
+  // Call at a replay: every stalled warp retries, so no SM has faults outstanding any more. Entries in the ring stay.
   void replayed();
 
-  // Up to `limit` raw faults, in order, that arrived at or before `now`; adjacent duplicates merged when `coalesce`:
-  // with the same micro TLB's last entry of this batch if it is of the same page, else with the batch's last entry if
-  // that is of the same page and at least as intrusive. The result is valid until the next call of fetch().
+  // Returns up to `limit` raw faults that arrived at or before `now`, in order. With `coalesce` adjacent duplicates are
+  // merged: with the same micro TLB's last entry of this batch if it is of the same page, else with the batch's last
+  // entry if that is of the same page and at least as intrusive. The result is valid until the next call of fetch().
   std::span<const FaultEntry> fetch(Nanoseconds now, std::uint32_t limit, bool coalesce);
   // Raw faults in the last fetch.
   std::uint32_t fetched_raw() const { return fetched_raw_; }
@@ -65,14 +65,14 @@ class FaultBuffer {
   bool has_room(std::uint64_t faults) const { return faults <= depth_ - size(); }
   // Raw faults in the ring.
   std::uint32_t size() const { return size_; }
-  // True if a fault has arrived that is neither fetched nor flushed.
+  // Returns whether a fault has arrived that is neither fetched nor flushed.
   bool pending(Nanoseconds now) const { return !empty() && at(get_).arrival <= now; }
   // Raw faults that have arrived by `now`.
   std::uint32_t arrived(Nanoseconds now) const;
   std::uint32_t depth() const { return depth_; }
-  // Arrival of the oldest fault in the ring; only when not empty.
+  // Returns the arrival of the oldest fault in the ring, which must not be empty.
   Nanoseconds next_arrival() const { return at(get_).arrival; }
-  // Only of an empty buffer.
+  // The buffer must be empty.
   void add_state(StateDigest& digest) const;
 
  private:
@@ -97,7 +97,7 @@ class FaultBuffer {
   std::uint32_t depth_, faults_per_sm_, sms_per_utlb_;
   std::uint64_t mask_;
   std::vector<Group> ring_;
-  std::uint64_t get_ = 0, cached_put_ = 0, put_ = 0;  // of groups
+  std::uint64_t get_ = 0, cached_put_ = 0, put_ = 0;  // indices of groups
   std::uint32_t size_ = 0;                            // raw faults from get_ to put_
   std::uint32_t fetched_raw_ = 0;
   std::vector<FaultEntry> batch_;
@@ -121,7 +121,7 @@ inline std::uint32_t FaultBuffer::put(const RawFault& fault, std::uint32_t count
   if (outstanding.replay != replay_) outstanding = {replay_, 0};
   const std::uint32_t allowed = std::min(count, faults_per_sm_ - outstanding.faults);
   const std::uint32_t taken = std::min(allowed, depth_ - size_);
-  const std::uint32_t lost = taken == allowed ? 0 : count - taken;  // whoever stops at its limit loses none
+  const std::uint32_t lost = taken == allowed ? 0 : count - taken;  // an SM at its limit loses none
   if (taken == 0) return lost;
   outstanding.faults += taken;
   size_ += taken;

@@ -34,10 +34,10 @@ class Gmmu {
   // that and the walk. Counts one lookup; never adds to stall_ns.
   Nanoseconds translate(std::uint32_t sm, BlockIndex block, unsigned page, EntrySize size);
 
-  // `sms` SMs (1..sm_count) together touch the mapped `pages` of one block. Counts one lookup per page. Returns the
-  // time this adds to the kernel beyond the same touches with every block mapped by 2 MB entries, which is what
-  // recorded durations contain; never negative, 0 while all entries seen are 2 MB. Fractions of a nanosecond carry
-  // over, so the sum over calls is exact. Adds the result to stall_ns.
+  // Charges for `sms` SMs (1..sm_count) that together touch the mapped `pages` of one block. Counts one lookup per
+  // page. Returns the time this adds to the kernel beyond the same touches with every block mapped by 2 MB entries,
+  // which recorded durations contain; never negative, 0 while all entries seen are 2 MB. Fractions of a nanosecond
+  // carry over, so the sum over calls is exact. Adds the result to stall_ns.
   Nanoseconds touch(BlockIndex block, const PageMask& pages, EntrySizes sizes, std::uint32_t sms);
 
   // Called after the driver unmapped, evicted, or changed permissions of the block: no level translates it any more.
@@ -84,8 +84,8 @@ class Gmmu {
     std::uint16_t pages;  // bits within the group
   };
 
-  // The block as the program names it. (Blocks of other programs, which it never maps, get names that nothing else
-  // has.)
+  // Returns the block as the program names it. (Blocks of other programs, which it never maps, get names that nothing
+  // else has.)
   BlockIndex local(BlockIndex block) const {
     constexpr std::uint64_t kNameBits = (std::uint64_t{1} << 36) - 1;
     return BlockIndex((block.value - origin_) & kNameBits);

@@ -17,15 +17,17 @@ namespace uvmsim::gmmu {
 // 512 times more (the GPU's format since Pascal; Hopper adds one level on top).
 class WalkCache {
  public:
-  // lines = 0: no cache, every walk reads all its levels. levels_*: memory reads of such a walk, >= 1.
+  // With `lines` = 0 there is no cache: every walk reads all its levels. `levels_*`: memory reads of such a walk, at
+  // least 1.
   WalkCache(std::uint32_t lines, std::uint32_t levels_4k, std::uint32_t levels_2m);
 
-  // Memory reads of a walk to `pages` (bits) of the group `tag` in this block: 0 when their line is cached. What it
-  // read becomes cached.
+  // Returns the memory reads of a walk to `pages` (bits) of the group `tag` in this block: 0 if their line is cached.
+  // Caches the lines that it read.
   std::uint32_t walk(BlockIndex block, TlbTag tag, std::uint16_t pages);
-  // False when no translation of this size (k4K or k64K) of the block is cached; may be true although none is.
+  // Returns false if no translation of this size (k4K or k64K) of the block is cached; may return true although none
+  // is.
   bool may_hold(BlockIndex block, EntrySize size) const { return small_.any(block, size); }
-  // The translations of `pages` of a group changed.
+  // Call when the translations of `pages` of a group have changed.
   void invalidate(TlbTag tag, std::uint16_t pages);
   void add_state(StateDigest& digest) const { cache_.add_state(digest); }
 

@@ -6,7 +6,7 @@
 namespace uvmsim::gpu {
 
 std::vector<std::uint8_t> gpcs_in_order_of_dispatch(std::uint32_t sms, std::uint32_t gpcs, std::uint64_t blocks) {
-  // SMs of each GPC that have no place yet.
+  // By GPC: the number of its SMs that are not in `order` yet.
   const std::uint32_t pairs = sms / 2;
   std::vector<std::uint32_t> left(gpcs, pairs / gpcs * 2);
   const std::uint32_t more = pairs % gpcs;
@@ -20,14 +20,15 @@ std::vector<std::uint8_t> gpcs_in_order_of_dispatch(std::uint32_t sms, std::uint
     order.insert(order.end(), placed, static_cast<std::uint8_t>(gpc));
     left[gpc] -= placed;
   };
-  // The second GPC's last four pairs begin. Then the last GPC, the second and so on; the first comes last.
+  // The order begins with four pairs of the second GPC. Then come the last GPC, the rest of the second and so on; the
+  // first GPC is the last.
   constexpr std::uint32_t kFirst = 8;
   const std::uint32_t second = gpcs > 1 ? 1 : 0;
   place(second, kFirst);
   const auto in_turn = [&](std::uint32_t turn) { return turn == 0 ? gpcs - 1 : turn == gpcs - 1 ? 0 : turn; };
   while (order.size() < sms) {
     for (std::uint32_t turn = 0; turn < gpcs; ++turn) {
-      // A grid that fills the GPU goes GPC by GPC, a smaller one to all GPCs in turn.
+      // A grid that fills the GPU takes GPC by GPC, a smaller one an SM of each GPC in turn.
       place(in_turn(turn), blocks >= sms ? sms : 1);
     }
   }

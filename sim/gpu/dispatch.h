@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which SMs take the first thread blocks of a kernel, and in which GPC each lies.
+// The order in which SMs take the first thread blocks of a kernel, as the GPC of each SM.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace uvmsim::gpu {
 
-// The GPCs of all SMs in the order in which they take the first `blocks` blocks of a kernel. SMs come in pairs (TPCs);
-// where the pairs do not divide evenly, the last and the first GPC have one more.
+// Returns the GPCs of all SMs, in the order in which the SMs take the first `blocks` blocks of a kernel. SMs come in
+// pairs (TPCs). Pairs that are left over go to the last GPC, then to the first, the second and so on, one to each.
 std::vector<std::uint8_t> gpcs_in_order_of_dispatch(std::uint32_t sms, std::uint32_t gpcs, std::uint64_t blocks);
 
 }  // namespace uvmsim::gpu

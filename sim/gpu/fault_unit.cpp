@@ -40,7 +40,7 @@ void FaultUnit::send(std::uint32_t sm, const RequestRun& run) {
   last_sent_ = std::max(last_sent_, run.first + Nanoseconds(std::int64_t{run.spacing_ns} * (run.count - 1)));
 }
 
-// The first request of the GPC goes.
+// Removes the GPC's first request.
 void FaultUnit::pop(Gpc& gpc) {
   Queue& queue = queues_[gpc.sms[gpc.first_place]];
   const RequestRun& run = queue.runs[queue.head];
@@ -58,7 +58,7 @@ void FaultUnit::pop(Gpc& gpc) {
 
 std::uint64_t FaultUnit::take_unheard(Nanoseconds until) {
   if (waiting_ == 0) return 0;
-  // Is everything through by then, whatever the order?
+  // If the unit is done with all requests by `until`, their order does not matter.
   const std::int64_t last_ps = std::max((last_sent_.value + report_ns_) * 1000, free_ps_);
   const std::int64_t through_ps = last_ps + fault_ps_ * static_cast<std::int64_t>(waiting_ - 1);
   if (through_ps / 1000 <= until.value) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a GPU that turns requests that missed into raw faults, one after the other, for all SMs.
 //
-// Requests wait in a queue per GPC, in order of sending. The unit takes one each `fault_ps`, from the GPCs in turn. A
-// replay throws away what waits: the SMs send it again.
+// Requests wait in a queue per GPC, in order of sending. The unit takes one request per `fault_ps`, from the GPCs in
+// turn. A replay discards the waiting requests; the SMs send them again.
 //
-// An SM hands in requests as runs (so many to one page, evenly apart), ahead of their time. So SMs need no common
-// clock: their runs meet here, and are only put in order as far as somebody wants to know.
+// An SM submits requests ahead of their time, as runs: `count` requests to one page at equal distances. SMs therefore
+// need no common clock. The unit orders their runs only up to the time that a caller asks for.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace uvmsim::gpu {
 
-// Later than everything.
+// A time after all others.
 inline constexpr Nanoseconds kNever{std::numeric_limits<std::int64_t>::max()};
 
 enum class RequestKind : std::uint8_t { kLoad, kStore, kLoadLane, kStoreLane };
@@ -38,35 +38,36 @@ class FaultUnit {
   // gpc_of_sm[i]: the GPC of SM i, below path.gpcs.
   FaultUnit(const FaultPath& path, std::span<const std::uint8_t> gpc_of_sm);
 
-  // An SM's runs come in order of time; they may lie ahead.
+  // Queues a run of requests. The runs of an SM must come in order of time; they may lie in the future.
   void send(std::uint32_t sm, const RequestRun& run);
 
-  // Takes what the unit takes up to and including `until`, in its order: f(arrival, sm, run) for each raw fault.
+  // Takes the requests that the unit handles up to and including `until`, in order. Calls f(arrival, sm, run) for each;
+  // each is one raw fault.
   template <class F>
   void take(Nanoseconds until, F&& f);
-  // The same for nobody to hear. Returns how many raw faults that were.
+  // Takes the same requests without a call for each. Returns their number.
   std::uint64_t take_unheard(Nanoseconds until);
-  // When the unit takes the next one; kNever: nothing waits.
+  // Returns when the unit takes the next request; kNever if none waits.
   Nanoseconds next_arrival() const;
   bool empty() const { return waiting_ == 0; }
   std::uint64_t waiting() const { return waiting_; }
 
-  // A replay: nothing waits any more.
+  // Discards all waiting requests, as a replay does.
   void forget();
 
  private:
   struct Queue {  // of one SM
     std::vector<RequestRun> runs;
     std::uint32_t head = 0;
-    std::uint16_t taken = 0;  // of the run at the head
+    std::uint16_t taken = 0;  // requests of the run at the head
     std::uint16_t gpc = 0;
-    std::uint16_t place = 0;  // in its GPC
+    std::uint16_t place = 0;  // index in its GPC's `sms`
   };
   struct Gpc {
-    std::vector<std::int64_t> next;  // of each SM, when its next request was sent
+    std::vector<std::int64_t> next;  // by SM: when its next request was sent; kNever: none
     std::vector<std::uint32_t> sms;
-    std::int64_t first = kNever.value;  // the earliest of them,
-    std::uint32_t first_place = 0;      // and whose it is; of equal ones the SM that comes first
+    std::int64_t first = kNever.value;  // the earliest of `next`
+    std::uint32_t first_place = 0;      // its index; the lowest of equal ones
     void look() {
       first = kNever.value;
       for (std::uint32_t place = 0; place < next.size(); ++place) {
@@ -79,7 +80,7 @@ class FaultUnit {
   };
 
   std::int64_t ready_ps(const Gpc& gpc) const { return (gpc.first + report_ns_) * 1000; }
-  // The GPC whose request the unit takes next, and when; false: nothing waits.
+  // Finds the GPC whose request the unit takes next, and the time. Returns false if no request waits.
   bool choose(std::size_t& chosen, std::int64_t& time_ps) const;
   void pop(Gpc& gpc);
 
@@ -88,9 +89,9 @@ class FaultUnit {
   std::vector<Queue> queues_;  // by SM
   std::vector<Gpc> gpcs_;
   std::size_t last_gpc_ = 0;
-  std::int64_t free_ps_ = std::numeric_limits<std::int64_t>::min();  // of the unit
+  std::int64_t free_ps_ = std::numeric_limits<std::int64_t>::min();  // when the unit is free
   std::uint64_t waiting_ = 0;                                        // requests
-  Nanoseconds last_sent_{};                                          // of those that wait, at most
+  Nanoseconds last_sent_{};                                          // upper bound for the waiting requests
 };
 
 inline bool FaultUnit::choose(std::size_t& chosen, std::int64_t& time_ps) const {
@@ -104,7 +105,7 @@ inline bool FaultUnit::choose(std::size_t& chosen, std::int64_t& time_ps) const 
     if (at_ps >= best_ps) continue;
     best_ps = at_ps;
     chosen = gpc;
-    if (at_ps <= free_ps_) break;  // waits already: the next in turn
+    if (at_ps <= free_ps_) break;  // it waits already, so that the turn decides
   }
   time_ps = best_ps > free_ps_ ? best_ps : free_ps_;
   return true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How soon an SM knows that a page is missing: by where the page table says so.
+// How soon an SM knows that a page is missing: that depends on the cached lines of the page table.
 //
-// A line of a page table (128 bytes) holds the entries of 1 MB in 64 KB pieces, a line of the directory those of eight
-// VA blocks. Where accesses that pass have brought the line, the answer is at hand; where they brought only its other
-// half, it comes a little later; else the line has to be fetched.
+// A line of the page table (128 bytes) holds the entries of 1 MB in 64 KB pieces; a line of the page directory holds
+// those of eight VA blocks. Accesses that pass bring lines into the cache. If the line is cached, the SM knows soonest;
+// if only its other half is, a little later; else the line must be fetched.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,16 @@
 
 namespace uvmsim::gpu {
 
-// Of the SM that asks.
+// The state of the SM that asks.
 struct SmMoment {
-  bool first_window = true;  // its kernel has seen no replay: nothing is at hand
-  // Since its first access that has passed after the last replay; below 0: there is none.
+  bool first_window = true;  // its kernel has seen no replay: no line is cached
+  // The time since its first access that passed after the last replay; below 0 if none did.
   Nanoseconds passed_for{-1};
-  std::uint32_t waiting_warps = 0;  // for its load/store unit
+  std::uint32_t waiting_warps = 0;  // warps that wait for its load/store unit
 };
 
-// From the request for a page that is missing until the SM knows. `mapped`: the pages of its VA block that are.
+// Returns the time from the request for a missing page until the SM knows of the miss. `mapped`: the mapped pages of
+// its VA block.
 inline Nanoseconds known_after(const FaultPath& path, PageIndex page, const PageMask& mapped, const SmMoment& sm) {
   constexpr unsigned kHalfLinePages = 128;  // 512 KB: eight entries of 64 KB
   constexpr std::uint64_t kDirectoryLineBlocks = 8;
@@ -34,7 +35,8 @@ inline Nanoseconds known_after(const FaultPath& path, PageIndex page, const Page
   const unsigned half = static_cast<unsigned>(page.value % kPagesPerBlock) / kHalfLinePages;
   if (any_in_half(half)) return at_hand;
   if (!mapped.empty()) return any_in_half(half ^ 1) ? half_at_hand : far;
-  // A block without any: its neighbours' accesses bring the directory's line, which takes its time.
+  // A VA block without mapped pages needs the directory's line, which is cached known_far_ns after the SM's first
+  // access that passed.
   const Nanoseconds soonest = page.value / kPagesPerBlock % kDirectoryLineBlocks != 0 ? at_hand : half_at_hand;
   return sm.passed_for < Nanoseconds{} ? far : std::max(soonest, far - sm.passed_for);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one SM has outstanding: its limits, its stop, and what a replay does to it.
+// The outstanding requests of one SM: their limits, the SM's stop, and the effect of a replay.
 //
-// Whoever drives it offers the SM's accesses one after the other, those that find their page mapped left out. The SM
-// sends requests until it knows of its first missing one; then it stops until the next replay. A replay completes what
-// is mapped by then and sends the rest again; an SM that has such a rest sends nothing new until the replay after.
+// The caller offers the SM's accesses that miss, one after the other. The SM sends their requests until it knows of its
+// first miss; then it stops until the next replay. A replay completes the requests whose pages are mapped by then and
+// sends the others again. An SM that sent any again sends no new requests until the replay after that.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,18 @@
 
 namespace uvmsim::gpu {
 
-// Requests to one page, all of one kind, of which none was sent yet.
+// Requests of one kind to one page.
 struct Miss {
   PageIndex page{};
-  std::uint32_t owner = 0;  // for whoever drives the SM
+  std::uint32_t owner = 0;  // for the caller's use
   std::uint16_t requests = 1;
-  std::uint16_t per_instruction = 1;  // of these, one instruction makes so many
+  std::uint16_t per_instruction = 1;  // requests of one instruction
   RequestKind kind = RequestKind::kLoad;
 };
 
 class SmRequests {
  public:
-  // As at the start of a kernel.
+  // Restores the state at the start of a kernel.
   void reset() {
     outstanding_.clear();
     loads_ = stores_ = regions_ = 0;
@@ -33,22 +33,22 @@ class SmRequests {
     repeats_ = false;
   }
 
-  // Nothing passes any more from then on, until the next replay; kNever: it has not missed.
+  // Returns the time from which no access passes until the next replay; kNever if the SM has not missed.
   Nanoseconds stop() const { return stop_; }
   bool stopped(Nanoseconds now) const { return now >= stop_; }
-  // What it has out.
   bool idle() const { return outstanding_.empty(); }
   std::uint32_t requests() const { return loads_ + stores_; }
 
-  // At `now` the SM's next access misses. Sends as many of its requests as it may and returns how many these are; `now`
-  // becomes the time of the next request. Fewer than all: the SM waits for the next replay. known_after(): how long
-  // after `now` it knows of its first missing request.
+  // Sends the requests of an access that misses at `now`, as many as the SM may, and returns their number; `now`
+  // becomes the time of its next request. If not all are sent, the SM waits for the next replay. known_after() returns
+  // the time from `now` until the SM knows of its first missing request.
   template <class Known>
   std::uint32_t raise(const FaultPath& path, FaultUnit& unit, std::uint32_t sm, Nanoseconds& now, const Miss& miss,
                       Known&& known_after);
 
-  // A replay reaches the SM at `now`. mapped(miss): its page is, for what it wants; passed(miss): that is complete.
-  // Returns when the last of what it sends again is out, `now` if nothing is.
+  // Applies a replay that reaches the SM at `now`. mapped(miss) returns whether the page is mapped for that kind of
+  // access; passed(miss) is called for completed requests. Returns the time after the last repeated request, `now` if
+  // there is none.
   template <class Mapped, class Passed>
   Nanoseconds replay(const FaultPath& path, FaultUnit& unit, std::uint32_t sm, Nanoseconds now, Mapped&& mapped,
                      Passed&& passed);
@@ -63,7 +63,7 @@ class SmRequests {
       return miss.page.value / kPagesPerRegion == page.value / kPagesPerRegion;
     });
   }
-  // How many requests of that kind it may send more.
+  // Returns how many more requests of the kind the SM may send.
   std::uint32_t room(const FaultPath& path, RequestKind kind) const {
     const std::uint32_t most = is_load(kind)                     ? path.load_requests
                                : kind == RequestKind::kStoreLane ? path.store_lanes
@@ -77,8 +77,8 @@ class SmRequests {
     outstanding_.push_back(miss);
   }
 
-  std::vector<Miss> outstanding_;  // in order; `requests` of each are out
-  std::vector<Miss> before_;       // of replay()
+  std::vector<Miss> outstanding_;  // in order of sending
+  std::vector<Miss> before_;       // used by replay()
   std::uint32_t loads_ = 0, stores_ = 0;
   std::uint32_t regions_ = 0;
   Nanoseconds stop_ = kNever;
@@ -95,7 +95,7 @@ std::uint32_t SmRequests::raise(const FaultPath& path, FaultUnit& unit, std::uin
                                : miss.kind == RequestKind::kStoreLane ? path.store_lane_ns
                                                                       : path.load_ns;
   const bool lanes = miss.kind == RequestKind::kLoadLane || miss.kind == RequestKind::kStoreLane;
-  // Run by run: an instruction of loads, all packets of stores.
+  // A run holds the loads of one instruction, or all store packets or lanes of the access.
   const std::uint32_t per_run = within == path.request_ns || lanes ? allowed : miss.per_instruction;
   std::uint32_t sent = 0;
   while (sent < allowed && now < stop_) {

@@ -60,7 +60,7 @@ std::string share_of(std::uint64_t part, std::uint64_t whole) {
   return thousandths < 2000 ? percent(part, whole) + " of" : times_text(thousandths) + " times";
 }
 
-// Whether there is a limit, and its factor; no limit comes first.
+// The presence of a limit, and its factor; no limit comes first.
 using Limit = std::pair<bool, std::uint64_t>;
 
 std::string name_of(const Limit& limit) { return limit.first ? "OSF " + format_factor(limit.second) : "no limit"; }

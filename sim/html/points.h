@@ -38,7 +38,7 @@ struct ReportPoint {
   bool partial_trace = false;
   std::uint64_t footprint_bytes = 0, capacity_bytes = 0;
 
-  // True: the numbers below are of iterations; false: of the whole run.
+  // If true, the numbers below are of iterations, else of the whole run.
   bool of_iterations = false;
   std::optional<bool> is_settled;                         // for iterations; nothing: the result does not say
   std::uint64_t learning = 0;                             // iterations before the first settled one

@@ -35,7 +35,7 @@ constexpr const char* kProfileSchema = "uvmsim.profile/1";
 constexpr std::size_t kMostRows = 500, kMostOperations = 400, kMostLaunches = 200, kLongestName = 240;
 constexpr std::uint64_t kMostTimes = 512, kMostAddresses = 128;
 
-// Without a value: memory and operations outside of all iterations.
+// Empty for memory and operations outside of all iterations.
 using Iteration = std::optional<std::int64_t>;
 
 std::uint64_t count_at(const SqliteReader::Row& row, std::size_t column) {
@@ -184,7 +184,7 @@ class ProfileReader {
     }
     excerpt_.about = iteration_ ? fmt::format("iteration {}", *iteration_) : "the whole run";
   }
-  // For which cause and for what memory kernels wait.
+  // Reads the causes for which kernels wait, and the memory that they wait for.
   void read_waits() {
     std::optional<std::uint64_t> iteration;
     if (iteration_) iteration = static_cast<std::uint64_t>(*iteration_);

@@ -50,7 +50,7 @@ class BlockList {
     if (size_ != 0) f(first_);
     for (const Run& run : rest_) f(run);
   }
-  // Its blocks [position, position + count).
+  // Returns the blocks [position, position + count).
   BlockList part(std::uint64_t position, std::uint64_t count) const {
     UVMSIM_CHECK(position + count <= size_, "blocks {} to {} of {}", position, position + count, size_);
     BlockList part;
@@ -60,8 +60,8 @@ class BlockList {
     });
     return part;
   }
-  // Its blocks [position, position + count) become these neighbours. What lies between its end and them is not to be
-  // used until it is set, too.
+  // Replaces the blocks [position, position + count) by these neighbours. Positions between the list's end and
+  // `position` must not be used until they are set.
   void set(std::uint64_t position, BlockIndex first, std::uint64_t count) {
     if (position == size_) return append(first, count);
     BlockList changed = part(0, std::min(position, size_));

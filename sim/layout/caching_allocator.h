@@ -44,7 +44,7 @@ class CachingAllocator final : public TensorAllocator {
     bool small = false;
     std::map<std::uint64_t, Block> blocks;  // by offset; they cover the segment; none when it was returned
   };
-  // In the order of a search.
+  // Free blocks are sorted by these members, in the order in which a search prefers them.
   struct FreeBlock {
     std::uint32_t stream = 0;
     std::uint64_t bytes = 0, address = 0;

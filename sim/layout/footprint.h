@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The footprint of a program: the GPU memory that holds all of its live managed memory at its peak, under a
-// layout: whole 2 MB chunks.
+// The footprint of a program: the GPU memory, in whole 2 MB chunks, that holds all of its live managed memory at its
+// peak under a layout.
 //
-// The touched footprint counts of that memory what a GPU touches, each 2 MB block from its first to its last touch:
-// what a program needs that takes one large block and divides it itself. Touches are those of kernels, copies, memsets
-// and prefetches to a GPU.
+// The touched footprint is the part of it that a GPU touches, each 2 MB block from its first to its last touch. A
+// program that takes one large block and divides it itself needs that much. Touches are those of kernels, copies,
+// memsets and prefetches to a GPU.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,18 @@
 
 namespace uvmsim::layout {
 
-// How much GPU memory a program needs at its peak for what it touches, each 2 MB block from its first to its last
-// touch. Who learns of the last touch only at the program's end cannot keep a running sum: intervals are noted as they
-// close, and added up at the end.
+// Measures the touched footprint. The last touch of a block is known only at the program's end, so that a running sum
+// is not possible: intervals are noted as they close, and added up at the end.
 class TouchedBlocks {
  public:
-  // Time passes by one with every record.
+  // Time is counted in records.
   void begin_record() { ++now_; }
-  // `slots`: 64 KB pages that the block takes of a GPU; the same at each touch.
+  // `slots` is the number of 64 KB pages that the block takes of a GPU, the same at each touch.
   void touch(BlockIndex block, std::uint32_t slots);
-  // The blocks [first, first + count) are freed: their addresses may come again as other ones.
+  // Call when the blocks [first, first + count) are freed: their addresses may be used again for other memory.
   void release(BlockIndex first, std::uint64_t count);
 
-  // 64 KB pages, at the moment when most are between their first and last touch.
+  // Returns the largest number of 64 KB pages that are between their first and last touch at one time.
   std::uint64_t peak_slots() const;
 
  private:
@@ -43,21 +42,22 @@ class TouchedBlocks {
 
 class FootprintMeter {
  public:
-  // Throws InputError as Layout does. Where more than `largest_bytes` would be live, add() throws InputError.
+  // Throws InputError as Layout does. add() throws InputError if more than `largest_bytes` would be live.
   explicit FootprintMeter(const LayoutChoice& choice, std::uint64_t largest_bytes = ~std::uint64_t{0});
-  // Also measures the touched footprint, of a trace with quanta of this size. Before the first add().
+  // Also measures the touched footprint, of a trace with quanta of this size. Call before the first add().
   void follow_touches(std::uint32_t quantum_bytes) { quantum_bytes_ = quantum_bytes; }
 
-  // Every record of a trace in order; `is_segment` is SegmentFinder's word. Throws InputError as Layout does.
+  // Adds every record of a trace, in order; `is_segment` is the answer of SegmentFinder. Throws InputError as Layout
+  // does.
   void add(const trace::Record& record, bool is_segment);
   std::uint64_t footprint_bytes() const { return layout_.peak_chunk_bytes(); }
-  // At most the footprint. Only after follow_touches().
+  // Returns the touched footprint, which is at most the footprint. Requires follow_touches().
   std::uint64_t touched_footprint_bytes() const {
     return (touched_.peak_slots() + kBigPagesPerBlock - 1) / kBigPagesPerBlock * kBlockBytes;
   }
-  // 2 MB blocks of addresses that the program has used so far.
+  // Returns the 2 MB blocks of addresses that the program has used so far.
   std::uint64_t block_count() const { return space_.block_count(); }
-  // Segments that the layout's allocator has opened so far; 0 where it has none.
+  // Returns the segments that the layout's allocator has opened so far; 0 if it has none.
   std::uint64_t segment_count() const { return layout_.segment_count(); }
 
  private:

@@ -55,7 +55,7 @@ std::unique_ptr<TensorAllocator> best_fit_allocator(const policy::Parameters& pa
   return std::make_unique<BestFitAllocator>(arena, parameters.boolean("allow_growth"));
 }
 
-// Null where tensors have no allocator.
+// Returns null if tensors have no allocator of their own.
 std::unique_ptr<TensorAllocator> make_allocator(const std::string& layout, const policy::Parameters& parameters) {
   if (layout == "pytorch_caching") return caching_allocator(parameters);
   if (layout == "expandable_segments") return expandable_allocator(parameters);
@@ -291,7 +291,7 @@ void Layout::free_tensor(trace::ObjectId id, const Release& release) {
 
 void Layout::forget(trace::ObjectId tensor) { placements_.erase(tensor); }
 
-// In blocks that it shares with nothing.
+// Places memory in blocks of its own.
 Placement Layout::place_alone(std::uint64_t bytes, MemoryKind kind) {
   Placement placement{{}, 0, bytes, true, false, true, 0, kind};
   const BlockIndex first = space_.allocate(0, bytes, region_, kind);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives the trace's objects simulated addresses: which VA blocks hold them.
+// Gives the trace's objects simulated addresses, in VA blocks.
 //
-//   none                 every object and every tensor is one cudaMallocManaged: 2 MB and more get a range of their
+//   none                 every object and every tensor is one cudaMallocManaged: from 2 MB on it gets a range of its
 //   own,
 //                        2 MB aligned; smaller ones share 2 MB ranges, first fit (measured on driver 580: faults in a
 //                        small allocation grow past its end)
-//   recorded             objects as under none, but what does not own its range keeps its recorded address modulo 2 MB
-//                        and shares blocks with what it shared them with when it was recorded; tensors lie in their
+//   recorded             objects as under none, but an object that shares a range keeps its recorded address modulo 2
+//   MB
+//                        and shares blocks with the objects that shared them in the recording; tensors lie in their
 //                        objects, at their recorded offset
 //   pytorch_caching      tensors lie where PyTorch's caching allocator would place them (caching_allocator.h), in
 //                        segments that are managed allocations of their own; other objects as under none
@@ -14,8 +15,8 @@
 //                        which memory appears in handles
 //   preallocating        the same with the allocator of TensorFlow and XLA (best_fit_allocator.h): an arena that is one
 //                        managed allocation, taken with the first tensor
-// But for `recorded`, the segments of the recording hold nothing and get no memory, unless a record touches one itself
-// (not a tensor in it): then it is placed as any object, from that moment on.
+// Except under `recorded`, the segments of the recording hold nothing and get no memory, unless a record touches one
+// itself (not a tensor in it): from then on it is placed as any object.
 #pragma once
 
 #include <algorithm>
@@ -37,15 +38,15 @@
 
 namespace uvmsim::layout {
 
-// Where an object is: its first byte lies `offset` bytes into blocks[0]; the blocks need not be adjacent.
+// The place of an object: its first byte lies `offset` bytes into blocks[0]; the blocks need not be adjacent.
 struct Placement {
   BlockList blocks;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  bool managed = true;   // it has blocks; false: plain device or host memory, outside the model
+  bool managed = true;   // it has blocks; false: device or host memory outside the model
   bool device = false;   // cudaMalloc
   bool owns = true;      // freeing it is a call of the driver; false: it lies in the memory of something else
-  std::int32_t gpu = 0;  // with `device`: of the trace's devices, whose memory it is
+  std::int32_t gpu = 0;  // with `device`: the device of the trace that has the memory
   MemoryKind kind = MemoryKind::kManaged;  // of its blocks
 
   // Calls f(block, first, count) for pages [page, end) of the blocks, block by block.
@@ -58,8 +59,8 @@ struct Placement {
       page += count;
     }
   }
-  // Calls f(first, count) for pages [page, end) of the blocks: stretches that follow one another in the address space,
-  // which begin at page `first` of it.
+  // Calls f(first, count) for pages [page, end) of the blocks, in contiguous stretches; each begins at page `first` of
+  // the address space.
   template <class F>
   void for_each_stretch(std::uint64_t page, std::uint64_t end, F&& f) const {
     blocks.for_each_run([&](const BlockList::Run& run) {
@@ -68,21 +69,22 @@ struct Placement {
       if (from < to) f(run.first.value * kPagesPerBlock + (from - before), to - from);
     });
   }
-  // Of its bytes [begin, end): the first page, and the one behind the last.
+  // Return the first page of byte `begin` on, and the page behind the last one before byte `end`.
   std::uint64_t first_page(std::uint64_t begin) const { return (offset + begin) / kBasePageBytes; }
   std::uint64_t end_page(std::uint64_t end) const { return (offset + end + kBasePageBytes - 1) / kBasePageBytes; }
 };
 
-// Blocks [first, first + count) go back to the driver, right after.
+// Called before blocks [first, first + count) go back to the driver.
 using Release = std::function<void(BlockIndex first, std::uint64_t count)>;
 
 class Layout {
  public:
-  // In a region of the address space. Throws InputError for an unknown name or parameter (layout_choice.h).
-  // `pinned_has_blocks`: GPUs reach memory of the host, so pinned memory is part of the model, too.
+  // Places objects in a region of the address space. Throws InputError for an unknown name or parameter
+  // (layout_choice.h). `pinned_has_blocks`: GPUs reach memory of the host, so that pinned memory is part of the model,
+  // too.
   Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region = 0, bool pinned_has_blocks = false);
 
-  // What a call took from the driver. A segment that grows costs no further call.
+  // The memory that a call took from the driver. A segment that grows costs no further call.
   struct Taken {
     std::uint64_t calls = 0;         // cudaMallocManaged
     std::uint64_t bytes = 0;         // of managed memory
@@ -92,39 +94,39 @@ class Layout {
     const Placement& placement;
     Taken taken;
   };
-  // Throw InputError for a double allocation, an unknown id, overlapping recorded objects, an object freed under a
-  // live tensor. `is_segment` is SegmentFinder's word.
+  // These throw InputError for a double allocation, an unknown id, overlapping recorded objects, and an object freed
+  // under a live tensor. `is_segment` is the answer of SegmentFinder.
   Allocated allocate(const trace::ObjectAlloc& object, bool is_segment = false);
   Allocated allocate(const trace::TensorAlloc& tensor);
-  // Every record, before what it does is done: which stream uses which tensor, what the host waits for, which segments
-  // of the recording it touches itself. Those are placed; `placed` hears of each. The same record may come several
-  // times in a row.
+  // Call for every record, before its work is done. Notes which streams use which tensors, what the host waits for, and
+  // which segments of the recording the record touches itself. Places those segments and calls placed() for each. The
+  // same record may come several times in a row.
   void follow(const trace::Record& record, const std::function<void(trace::ObjectId, const Taken&)>& placed = {});
-  // A record touches the object itself.
+  // Call when a record touches the object itself.
   Taken touch(trace::ObjectId id);
   bool has_empty_segments() const { return empty_segments_ != 0; }
-  // What allocate() and free() gave back besides the object itself: segments of an allocator, one cudaFree each. They
-  // keep their blocks until drop_released(), for cudaFree first waits for the device.
+  // The memory that allocate() and free() gave back besides the object itself: segments of an allocator, one cudaFree
+  // each. They keep their blocks until drop_released(), as cudaFree first waits for the device.
   const std::vector<Released>& released() const { return released_; }
   void drop_released(const Release& release);
 
-  // Segments that an allocator of the layout has opened so far.
+  // Returns the segments that an allocator of the layout has opened so far.
   std::uint64_t segment_count() const { return tensor_memory_ ? tensor_memory_->segment_count() : 0; }
-  // Of an arena that was taken ahead, how much tensors have reached so far; 0 where the layout has none.
+  // Returns how much of an arena allocated ahead tensors have reached so far; 0 if the layout has none.
   std::uint64_t arena_reached_bytes() const { return has_arena_ ? tensor_memory_->reached_bytes() : 0; }
 
   const Placement& find(trace::ObjectId id) const;
   void free(trace::ObjectId id, const Release& release);
-  // A tensor that owns no memory can still be found, as kernels launched before may not have run; until forget().
+  // A tensor that owns no memory can still be found until forget(), as kernels launched before may not have run.
   void free_tensor(trace::ObjectId id, const Release& release);
   void forget(trace::ObjectId tensor);
 
-  // Objects count in the order of their ids; a repeated iteration gives its own in the same order.
+  // Objects are named by the order of their ids; a repeated iteration gives its objects ids in the same order.
   void add_state(StateDigest& digest) const;
 
-  std::uint64_t live_bytes() const { return live_bytes_; }  // of what has blocks
-  // Most that live managed and system memory needed of a GPU to lie there as a whole: 2 MB chunks, of which short
-  // blocks share some in slots of 64 KB.
+  std::uint64_t live_bytes() const { return live_bytes_; }  // bytes of objects with blocks
+  // Returns the peak of GPU memory that live managed and system memory needs to lie on the GPU as a whole, in 2 MB
+  // chunks; short blocks share some chunks in slots of 64 KB.
   std::uint64_t peak_chunk_bytes() const {
     return (peak_slots_ + kBigPagesPerBlock - 1) / kBigPagesPerBlock * kBlockBytes;
   }

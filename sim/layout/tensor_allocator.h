@@ -28,7 +28,7 @@ struct AllocatorSettings {
 
 constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// PyTorch's rounding of requests of 1 to 2^47 bytes, and what follows from the rounded size.
+// PyTorch's rounding of requests of 1 to 2^47 bytes, and the decisions that follow from the rounded size.
 std::uint64_t rounded_request(std::uint64_t bytes, const AllocatorSettings& settings);
 bool is_small_request(std::uint64_t rounded_bytes);
 std::uint64_t segment_bytes_for(std::uint64_t rounded_bytes);  // of the segment that is opened for it
@@ -56,10 +56,10 @@ class TensorAllocator {
   explicit TensorAllocator(const AllocatorSettings& settings) : settings_(settings) {}
   virtual ~TensorAllocator() = default;
 
-  // `bytes` 1 to 2^47. A segment that is opened here gets the address `segment_address`, which decides between equally
-  // large free blocks; 0: above all segments so far. Throws InputError when the limit leaves no room.
+  // Places a request of 1 to 2^47 bytes. A segment that is opened for it gets the address `segment_address`, which
+  // decides between equally large free blocks; 0: above all segments so far. Throws InputError if the limit leaves no
+  // room.
   Placed allocate(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address = 0);
-  // `id` must be allocated.
   void free(std::uint64_t id);
   // Returns all memory to the driver that no block in use shares, as torch.cuda.empty_cache() does.
   void empty_cache();
@@ -75,7 +75,7 @@ class TensorAllocator {
   }
   bool is_waiting(std::uint64_t id) const { return waiting_.contains(id); }
 
-  // Ranges of the last allocate() or empty_cache(): first returned, then taken.
+  // The ranges of the last allocate() or empty_cache(): first returned, then taken.
   const std::vector<Range>& released() const { return released_; }
   const std::vector<Range>& taken() const { return taken_; }
 
@@ -91,10 +91,10 @@ class TensorAllocator {
   virtual Placed place(std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address) = 0;
   // Frees the block at `place`. Returns its size.
   virtual std::uint64_t free_block(const Place& place) = 0;
-  // Returns memory that no block in use shares to the driver. No freed block waits any more.
+  // Returns memory that no block in use shares to the driver. No freed block is waiting then.
   virtual void give_back_unused() {}
 
-  // In a segment's blocks by offset: merges the free block at `block` with its free neighbours and returns the result.
+  // Merges the free block at `block` with its free neighbours in a segment's blocks by offset, and returns the result.
   // `take_off` is called for each neighbour before.
   template <class Blocks, class TakeOff>
   static typename Blocks::iterator join_with_free_neighbours(Blocks& blocks, typename Blocks::iterator block,
@@ -116,7 +116,7 @@ class TensorAllocator {
   }
 
   // Returns memory to the driver, as the limit leaves no room for a segment of that size, which a tensor of `bytes`
-  // needs. Throws InputError where this is not enough.
+  // needs. Throws InputError if this is not enough.
   void give_back_for(std::uint64_t bytes, std::uint64_t segment_bytes);
   void take(const Range& range);
   void release(const Range& range);

@@ -11,7 +11,7 @@ namespace uvmsim::layout {
 
 namespace {
 
-// As many as the engine takes.
+// The largest stream that the engine accepts.
 constexpr std::uint32_t kLargestStream = 4096;
 
 // The stream that a record gives work to; false when it gives none.

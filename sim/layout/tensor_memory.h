@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors under the allocator of a framework: which VA blocks its segments are made of, and when a tensor's block may
-// be used again.
+// Tensors under the allocator of a framework: the VA blocks of its segments, and the time from which a tensor's block
+// may be used again.
 //
-// A block is free as soon as its tensor is, for the same stream orders what comes next. Not so when work of another
-// stream may still use it: PyTorch then waits for that stream, if the program said so (record_stream). Traces hold no
-// such calls. What they tell is which streams touched a tensor, and whether the tensor's own stream waited for them
-// before it was freed. If it did, nothing had to be said; if it did not, a correct program must have said it.
+// A block is free as soon as its tensor is freed, as the same stream orders later work. If work of another stream may
+// still use the block, PyTorch waits for that stream, provided that the program said so (record_stream). Traces hold no
+// such calls. They show which streams touched a tensor, and whether the tensor's own stream waited for them before the
+// free. If it did, the call was not needed; if it did not, a correct program must have made it.
 #pragma once
 
 #include <deque>
@@ -36,28 +36,28 @@ class TensorMemory {
   TensorMemory(std::unique_ptr<TensorAllocator> allocator, RecordStream record_stream, AddressSpace& space,
                unsigned region);
 
-  // Where a tensor lies: its segment's blocks and the offset in the segment.
+  // The place of a tensor: its segment's blocks and the offset in the segment.
   struct Place {
-    const BlockList& blocks;  // of the whole segment; those without memory are not to be used
+    const BlockList& blocks;  // of the whole segment; those without memory must not be used
     std::uint64_t offset = 0;
     bool new_segment = false;       // by one call of the driver
     std::uint64_t taken_bytes = 0;  // memory that appears in a reservation costs no call
   };
-  // `segment_address` as in TensorAllocator. Adds what is given back to `released`.
+  // `segment_address`: see TensorAllocator. Adds memory that is given back to `released`.
   Place allocate(trace::ObjectId id, std::uint64_t bytes, std::uint32_t stream, std::uint64_t segment_address,
                  std::vector<Released>& released);
   bool contains(trace::ObjectId id) const { return tensors_.contains(id); }
   void free(trace::ObjectId id);
   void empty_cache(std::vector<Released>& released);
-  // Every record but allocations and frees, in order.
+  // Call for every record except allocations and frees, in order.
   void follow(const trace::Record& record);
   void host_waits_for_device() { order_.host_waits_for_device(); }
 
-  // Besides where the tensors lie, which Layout knows.
+  // Adds everything except the places of tensors, which Layout adds.
   void add_state(StateDigest& digest) const;
 
   std::uint64_t segment_count() const { return allocator_->segment_count(); }
-  // Of all segments, what lies below the end of the highest tensor so far.
+  // Returns the bytes of all segments below the end of their highest tensor so far.
   std::uint64_t reached_bytes() const;
 
  private:
@@ -71,7 +71,7 @@ class TensorMemory {
     std::uint32_t stream = 0;
     std::vector<Use> other_streams;
   };
-  // Was freed, and is free when these uses are over.
+  // A block whose tensor was freed; it is free when these uses are over.
   struct Waiting {
     std::uint64_t block = 0, segment = 0, offset = 0;
     std::vector<Use> uses;

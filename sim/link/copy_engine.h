@@ -47,7 +47,7 @@ class CopyEngine {
 
   void add_state(StateDigest& digest) const { digest.add_future(busy_until_); }  // no push is open
 
-  // End of everything submitted so far.
+  // Returns the end of everything submitted so far.
   Nanoseconds busy_until() const { return busy_until_; }
   // Returns the time since construction in which the engine was busy.
   Nanoseconds busy_time() const { return busy_time_; }  // sum over runs of end - start

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kTimes = "vectorized_elementwise_kernel<mul>";
 constexpr std::string_view kBroadcastTimes = "elementwise_kernel<mul>";
 
-// Of fused attention on an H100 or H200: a thread block per SM.
+// The grid of fused attention on an H100 or H200: a thread block per SM.
 constexpr trace::Dim3 kFusedThreads = {384, 1, 1};
 constexpr std::uint32_t kFusedBlocks = 132;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of heads that lie one after the other: as kernels of their own with the scores in memory, or as one kernel.
+// Attention of heads that lie one after the other: as separate kernels with the scores in memory, or as one kernel.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@ struct AttentionShape {
   }
 };
 
-// Of query, key and value with a head behind the other; `mask` is added to the scores, if there is one.
+// Attention in separate kernels, with a head of query, key and value behind the other; adds `mask` to the scores, if
+// there is one.
 Value eager_attention(Layers& layers, const AttentionShape& shape, Value query, Value key, Value value,
                       const Tensor& mask, bool dropout);
 
-// One kernel. Keys and values of fewer heads are widened first, as `repeat_interleave` does.
+// Attention in one kernel. Keys and values of fewer heads are widened first, as `repeat_interleave` does.
 Value fused_attention(Layers& layers, const AttentionShape& shape, Value query, Value key, Value value);
 
-// A token against a cache that was allocated for the whole context: keys, then values, of `context` tokens per head.
-// The query heads of a group are rows of one product per key-value head.
+// Attention of one token to a cache that was allocated for the whole context: keys, then values, of `context` tokens
+// per head. The query heads of a group are rows of one product per key-value head.
 Tensor cached_attention(Layers& layers, const AttentionShape& shape, std::uint64_t context, const Tensor& query,
                         const Tensor& cache, bool is_fused);
 
-// Rotary positions: x * cosine + turned(x) * sine, one kernel per operation.
+// Applies rotary positions: x * cosine + turned(x) * sine, one kernel per operation.
 Value rotate(Layers& layers, const Value& x, const Tensor& cosine, const Tensor& sine);
 
 }  // namespace uvmsim::llm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that nobody recorded: what PyTorch would do with a language model, from its `config.json`.
+// Generates a program that was not recorded: PyTorch's work with a language model, from its `config.json`.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of PyTorch in eager mode: which kernels each launches, what they touch, what it keeps for the backward
-// pass, and in which order it frees. Written after the recordings of `workloads/` (README.md), kernel by kernel.
+// Operators of PyTorch in eager mode: the kernels that each launches, their accesses, the tensors that it keeps for the
+// backward pass, and the order of its frees. Written after the recordings of `workloads/` (README.md), kernel by
+// kernel.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct Linear {
   Parameter* weight = nullptr;
   Parameter* bias = nullptr;
   std::uint64_t in = 0, out = 0;
-  // Adapters of a low rank beside it.
+  // Adapters of a low rank beside the weight.
   Parameter* down = nullptr;
   Parameter* up = nullptr;
   std::uint64_t rank = 0;
@@ -46,16 +47,16 @@ class Layers {
   std::uint64_t element_bytes() const { return element_bytes_; }
   Number number() const { return number_; }
 
-  // A result whose gradient is wanted when one of the inputs' is.
+  // Returns a result, with a gradient if one of the inputs wants one.
   Value result(Tensor data, std::initializer_list<const Value*> inputs) const;
   bool wants(const Value& value) const { return tape_.is_recording() && value.gradient != nullptr; }
-  // Adds to a gradient; does nothing where none is wanted. `is_view`: it has another tensor's shape.
+  // Adds to a gradient, if it is wanted. `is_view`: it has another tensor's shape.
   void accumulate(const std::shared_ptr<Gradient>& gradient, Tensor tensor, bool is_view = false);
   void accumulate(Parameter& parameter, Tensor tensor);
-  // The finished gradient of a value, taken out of it.
+  // Takes the finished gradient out of a value.
   static Tensor take(const std::shared_ptr<Gradient>& gradient);
 
-  // Single kernels. Elements are those of the output.
+  // Launch single kernels. Elements are those of the output.
   Tensor elementwise(std::string_view name, std::initializer_list<Tensor> inputs, std::uint64_t bytes);
   void in_place(std::string_view name, const Tensor& target, const Tensor& input);
   Tensor strided(std::string_view name, std::initializer_list<Tensor> inputs, std::uint64_t bytes);
@@ -74,12 +75,12 @@ class Layers {
   Value multiply(const Value& a, const Value& b);
   Value activation(Activation kind, const Value& x);
   Value copy_strided(const Value& x);
-  // `count` rows of a table: its first ones, or at random places; `words` hold their numbers.
+  // Reads `count` rows of a table: its first ones, or at random places; `words` hold their numbers.
   enum class Places : std::uint8_t { kRandom, kFirst };
   Value embedding(Parameter& table, std::uint64_t row_bytes, std::uint64_t count, const Tensor& words, Places places);
-  // The smaller one is added to every part of the larger one.
+  // Adds the smaller tensor to every part of the larger one.
   Value add_broadcast(const Value& large, const Value& small);
-  // Cross entropy of logits; the loss, one number. Frees `logits`, unless someone else holds them.
+  // Returns the loss, one number: the cross entropy of logits. Frees `logits`, unless they are held elsewhere.
   Tensor cross_entropy(Value logits, std::uint64_t rows, const Tensor& words, bool in_float32);
 
  private:

@@ -46,11 +46,11 @@ struct Model {
 
 struct ModelFile {
   Model model;
-  std::vector<std::string> not_read;  // keys that nothing here knows, in the order of the file
+  std::vector<std::string> not_read;  // keys that this room does not use, in the order of the file
 };
 
-// Everything but the key "uvmsim" (settings.h). Throws InputError, one line with file and JSON pointer, for what is
-// missing, out of range, or changes memory in a way that is not modelled (quantisation, for one).
+// Reads everything except the key "uvmsim" (settings.h). Throws InputError, one line with file and JSON pointer, for
+// keys that are missing, out of range, or change memory in a way that is not modelled (quantisation, for one).
 ModelFile read_model(const JsonValue& config);
 
 }  // namespace uvmsim::llm

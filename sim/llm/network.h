@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole model: its parameters, its forward pass, and what a step of a program does with it.
+// A whole model: its parameters, its forward pass, and the work of a program's step.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Network {
 
   // Allocates the weights and copies them to the GPU, and a static cache.
   void load();
-  // One iteration of the program.
+  // Runs one iteration of the program.
   void iterate(std::uint64_t index);
 
  private:
@@ -44,7 +44,7 @@ class Network {
   void step();  // of the optimizer
   void open_library();
 
-  // Logits of `rows` tokens, or of the last one of each sequence.
+  // Returns the logits of all tokens, or of the last one of each sequence.
   Value forward(const Tensor& words, std::uint64_t tokens, std::uint64_t position);
   Value embed(const Tensor& words, std::uint64_t tokens);
   Value gpt2_layer(const Layer& layer, Value x, const Tensor& mask);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes down what a framework would do: tensors that live as long as someone holds them, kernels that touch them,
-// placed by the model of PyTorch's caching allocator, with the host's time between launches.
+// Records the actions of a framework: tensors that live as long as they are held, kernels that touch them, placed by
+// the model of PyTorch's caching allocator, with the host's time between launches.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class Storage {
 };
 using Tensor = std::shared_ptr<const Storage>;
 
-// What a kernel touches of a tensor: all of it, or the given stretches (ascending, in bytes).
+// A kernel's accesses to a tensor: all of it, or the given stretches (ascending, in bytes).
 struct Use {
   struct Stretch {
     std::uint64_t first = 0, bytes = 0;
@@ -66,7 +66,7 @@ class Recorder {
   Recorder(const Roofline& roofline, Sink sink) : roofline_(roofline), sink_(std::move(sink)) {}
 
   Tensor tensor(std::uint64_t bytes, std::string name = {});
-  // Memory that a library takes from the driver for itself, and keeps.
+  // Takes memory that a library keeps for itself.
   void library_memory(std::uint64_t bytes);
 
   void launch(const Launch& launch);
@@ -83,7 +83,7 @@ class Recorder {
   void begin_operator();
   void spend_on_host(std::int64_t ns) { host_ns_ += ns; }
 
-  // All that was written; tensors that are still held are freed without a record.
+  // Ends the recording; tensors that are still held are freed without a record.
   void finish();
 
  private:

@@ -10,7 +10,7 @@
 namespace uvmsim::llm {
 namespace {
 
-// What a kind of kernel reaches, in thousandths of the peaks, and its start. A peak of 0 does not limit it.
+// The part of the peaks that a kind of kernel reaches, in thousandths, and its start. A peak of 0 does not limit it.
 struct Reached {
   std::uint64_t fp32_flops, half_flops;         // thousandths of the peak
   std::uint64_t bandwidth;                      // thousandths

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a kernel takes on a GPU with everything resident: as long as its arithmetic, its bytes or its elements take,
-// whichever is longest, and its start. Peaks are those of the system's file; which part of them a kind of kernel
-// reaches was measured on recordings (README.md: of which, and how far the sum is from the recordings' own times).
+// The time of a kernel on a GPU with everything resident: its start, and the longest of the times of its arithmetic,
+// its bytes and its elements. Peaks are those of the system's file. The part of the peaks that a kind of kernel reaches
+// was measured on recordings; README.md names them, and the deviation of the sum from their times.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ struct Work {
 
 class Roofline {
  public:
-  // Throws InputError where the GPU's file has no peak for the number format.
+  // Throws InputError if the GPU's file has no peak for the number format.
   Roofline(const config::GpuConfig& gpu, Number number);
 
-  // `bytes`: read and written; what is both counts twice.
+  // `bytes` are read or written; bytes that are both count twice.
   std::int64_t time_ns(const Work& work, std::uint64_t bytes) const;
 
  private:

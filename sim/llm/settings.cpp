@@ -12,7 +12,7 @@
 namespace uvmsim::llm {
 namespace {
 
-// A kernel names rows one by one where it touches a word of each: so many fit a record of a trace.
+// A kernel that touches a word of each row names the rows one by one: that many fit a record of a trace.
 constexpr std::uint64_t kMostRows = 1u << 20;
 constexpr std::uint64_t kMostBatch = 1u << 20, kMostTokens = 1u << 22, kMostIterations = 10000, kMostRank = 65536;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does with a model: training, reading a prompt, adding tokens; how large its batch is, how it
-// optimises.
+// The work of a program with a model: training, reading a prompt or adding tokens, the size of its batch, and its
+// optimizer.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Settings {
   std::string gpu;                // the system whose first GPU's peaks the times come from
 };
 
-// A setting by the name that the file's "uvmsim" has for it; options are the same with '-' for '_'.
+// A setting, named as in the file's "uvmsim"; options have '-' for '_'.
 struct Setting {
   std::string_view name;
   std::string_view value;  // as help shows it
@@ -53,8 +53,8 @@ std::span<const Setting> settings();
 
 using Given = std::vector<std::pair<std::string, std::string>>;  // name, text
 
-// The file's "uvmsim" object, changed by what was `given` on the command line; "gated", "fused_qkv" and "dtype" change
-// the model. Throws InputError for what is missing, unknown, out of range, or does not go together.
+// Reads the file's "uvmsim" object, changed by what was `given` on the command line; "gated", "fused_qkv" and "dtype"
+// change the model. Throws InputError for settings that are missing, unknown, out of range, or do not go together.
 Settings read_settings(const JsonValue& config, const Given& given, Model& model);
 
 }  // namespace uvmsim::llm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a forward pass leaves behind for the backward pass: a list of steps, run from the last to the first, each of
-// which frees what it saved when it has run.
+// The record of a forward pass for the backward pass: a list of steps, run from the last to the first. Each step frees
+// what it saved when it has run.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace uvmsim::llm {
 
-// The gradient of a value, as far as it has been added up.
+// The gradient of a value, as far as it is accumulated.
 struct Gradient {
   Tensor tensor;
   bool is_view = false;  // of another tensor's shape: PyTorch does not add to it in place
@@ -41,7 +41,7 @@ class Tape {
   void push(Step step) { steps_.push_back(std::move(step)); }
   void run_backward() { run_back_to(0); }
 
-  // The steps of a layer that runs again within the backward pass.
+  // mark() and run_back_to() are for a layer that runs again within the backward pass.
   std::size_t mark() const { return steps_.size(); }
   void run_back_to(std::size_t mark);
 

@@ -68,7 +68,7 @@ AddressSpace::Pieces::iterator AddressSpace::split_pieces(std::uint64_t first, s
   return pieces_.lower_bound(first);
 }
 
-// Whether it is as those that nobody asked for: who asked makes no difference to what comes.
+// Returns whether the block's state is that of a block without state, so that it makes no difference to the future.
 bool AddressSpace::is_as_allocated(BlockIndex i) const {
   const VaBlock& b = block(i);
   if (b.split != 0 || b.dma_mapped != 0 || b.page_tables != 0) return false;

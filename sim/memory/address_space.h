@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The managed virtual address space: ranges of 2 MB VA blocks and where each of their pages is.
+// The managed virtual address space: ranges of 2 MB VA blocks, and the places of their pages.
 //
-// Simulated addresses are dense: BlockIndex 0 .. block_count() - 1, a simulated virtual address is block * 2 MB +
-// offset. Freed ranges are reused (first fit, lowest address), so state is bounded by the peak of live memory. Several
-// programs have a region each.
-// State per 2 MB block: 192 bytes per processor and 368 bytes shared, below 2 bytes per 4 KB page with one GPU. It is
-// made for groups of neighbours when somebody asks for one of them; addresses that nobody asked for take no memory.
+// Simulated addresses are dense: BlockIndex 0 .. block_count() - 1; a simulated virtual address is block * 2 MB +
+// offset. Freed ranges are reused (first fit, lowest address), so state is bounded by the peak of live memory. Each of
+// several programs has a region of its own. State per 2 MB block: 192 bytes per processor and 368 bytes shared, below 2
+// bytes per 4 KB page with one GPU. The state is made for groups of neighbours when one of them is first used; unused
+// addresses take no memory.
 #pragma once
 
 #include <algorithm>
@@ -32,16 +32,16 @@ struct ProcessorPages {
   PageMask writable;  // that entry allows writes; subset of mapped
 };
 
-// Where memory came from: cudaMallocManaged, malloc or mmap, cudaHostAlloc.
+// The call that gave the memory: cudaMallocManaged, malloc or mmap, cudaHostAlloc.
 enum class MemoryKind : std::uint8_t { kManaged, kSystem, kPinned };
 
-// What cudaMemAdvise set.
+// The hints of cudaMemAdvise.
 struct Hints {
   ProcessorId preferred = kNoProcessor;
   std::uint32_t accessed_by = 0;  // ProcessorId::bit() of each
   bool read_mostly = false;
-  bool pinned = false;  // what lies on a GPU stays there (of other drivers than NVIDIA's)
-  // The program says where its pages are to be.
+  bool pinned = false;  // pages on a GPU stay there (hint of other drivers than NVIDIA's)
+  // Returns whether the program says where the pages are to be.
   bool any() const { return !preferred.is_none() || accessed_by != 0 || read_mostly; }
   bool operator==(const Hints&) const = default;
 };
@@ -57,17 +57,17 @@ struct BlockPart {
 struct VaBlock {
   PageMask read_duplicated;
   PageMask discarded;
-  PageMask evicted;                            // left a GPU by eviction since they were last there
+  PageMask evicted;                            // evicted from a GPU since they were last there
   PageMask host_backed;                        // pages with a host page allocated (kept until the block is freed)
-  PageMask cpu_wrote;                          // of system memory: pages that the CPU has written
+  PageMask cpu_wrote;                          // system memory: pages that the CPU has written
   std::uint16_t first_page = 0, end_page = 0;  // [first, end) belongs to the range
   std::uint16_t region = 0;                    // of the program that allocated it
-  BlockIndex range_first;                      // of the range: its first block
-  std::uint64_t range_blocks = 0;              // as it was allocated
-  Hints hints;                    // in parts (split != 0): any() and accessed_by tell what holds for some of its pages
-  std::uint32_t split = 0;        // not 0: its parts have hints of their own
-  std::uint32_t dma_mapped = 0;   // ProcessorId::bit() of GPUs whose DMA engines know the host pages
-  std::uint32_t page_tables = 0;  // ProcessorId::bit() of GPUs that have had the block
+  BlockIndex range_first;                      // first block of its range
+  std::uint64_t range_blocks = 0;              // blocks of its range, as allocated
+  Hints hints;                                 // split != 0: any() and accessed_by hold if they do for some pages
+  std::uint32_t split = 0;                     // not 0: its parts have hints of their own
+  std::uint32_t dma_mapped = 0;                // ProcessorId::bit() of GPUs whose DMA engines know the host pages
+  std::uint32_t page_tables = 0;               // ProcessorId::bit() of GPUs that have had the block
   MemoryKind kind = MemoryKind::kManaged;
   bool live = false;
   PageMask extent() const { return PageMask::range(first_page, static_cast<unsigned>(end_page - first_page)); }
@@ -76,19 +76,19 @@ struct VaBlock {
 
 class AddressSpace {
  public:
-  // `initial`: the hints of every range when it is allocated.
+  // `initial`: the hints of a new range.
   explicit AddressSpace(unsigned gpu_count, const Hints& initial = {});
 
-  // Before the first allocation: regions of so many blocks each, where blocks lie as in an address space of their own.
-  // Ranges that find no room in their region lie behind all regions.
+  // Divides the address space into regions of that many blocks each; blocks lie in a region as in an address space of
+  // their own. Ranges that find no room in their region lie behind all regions. Call before the first allocation.
   void divide(std::span<const std::uint64_t> block_counts);
-  // The first block of a region; regions begin at multiples of 1 GB.
+  // Returns the first block of a region; regions begin at multiples of 1 GB.
   BlockIndex begin_of(unsigned region) const { return BlockIndex(regions_[region].begin); }
 
-  // A range of `bytes` whose first byte lies `offset_in_block` into its first block. Returns that block.
+  // Allocates a range of `bytes` whose first byte lies `offset_in_block` into its first block. Returns that block.
   BlockIndex allocate(std::uint64_t offset_in_block, std::uint64_t bytes, unsigned region = 0,
                       MemoryKind kind = MemoryKind::kManaged);
-  // The blocks, of that region, must hold no pages any more (the driver released them).
+  // Frees blocks of that region, which must hold no pages any more (the driver released them).
   void free(BlockIndex first, std::uint64_t block_count, unsigned region = 0);
 
   std::uint64_t block_count() const { return block_count_; }
@@ -106,8 +106,8 @@ class AddressSpace {
     return group == nullptr ? kNothing : group[b.value % kGroup * processors_ + p.index];
   }
 
-  // Of the blocks [first, first + count), calls f(block) for those that have state, ascending: that hold pages, were
-  // asked for, or are neighbours of such. The others are as they were allocated, but for hints.
+  // Calls f(block) for those of the blocks [first, first + count) that have state, ascending: blocks that hold pages or
+  // were used, and their neighbours. The others are as they were allocated, except for hints.
   template <class F>
   void for_each_used(BlockIndex first, std::uint64_t count, F&& f) const {
     for (std::uint64_t at = first.value, end = first.value + count; at < end;) {
@@ -123,7 +123,7 @@ class AddressSpace {
   void for_each_used(F&& f) const {
     for_each_used(BlockIndex(0), block_count_, f);
   }
-  // Gives the blocks [first, first + count) that have no state, all their pages, other hints: change(hints) edits them.
+  // Changes the hints of all pages of those blocks [first, first + count) that have no state: change(hints) edits them.
   template <class Change>
   void change_hints_of_unused(BlockIndex first, std::uint64_t count, Change&& change) {
     for (std::uint64_t at = first.value, end = first.value + count; at < end;) {
@@ -141,7 +141,7 @@ class AddressSpace {
       at = stop;
     }
   }
-  // The page behind the last one that belongs to the block's range.
+  // Returns the page behind the last one that belongs to the block's range.
   unsigned end_page(BlockIndex b) const;
 
   // Counts the operations that took a page-table entry from the GPU, or a permission.
@@ -155,7 +155,7 @@ class AddressSpace {
     if (whole.split == 0) return f(whole_of(whole));
     for (const BlockPart& part : parts_[whole.split - 1]) f(part);
   }
-  // Pages of the parts whose hints are so.
+  // Returns the pages of the parts for whose hints is() returns true.
   template <class Is>
   PageMask pages_where(BlockIndex b, Is&& is) const {
     const VaBlock& whole = block(b);
@@ -166,9 +166,9 @@ class AddressSpace {
     }
     return pages;
   }
-  // The part that the page lies in.
+  // Returns the part in which the page lies.
   BlockPart part_of(BlockIndex b, unsigned page) const;
-  // Gives pages [first, end) other hints: change(hints) edits them. Splits the block where that makes a difference.
+  // Changes the hints of pages [first, end): change(hints) edits them. Splits the block if that makes a difference.
   template <class Change>
   void change_hints(BlockIndex b, unsigned first, unsigned end, Change&& change) {
     std::vector<BlockPart> changed;
@@ -185,7 +185,7 @@ class AddressSpace {
     if (differs) set_parts(b, std::move(changed));
   }
 
-  // Marks the block's memory as pinned, or no more; counts the blocks that are, of all programs.
+  // Marks the block's memory as pinned or not, and counts the pinned blocks of all programs.
   void pin(BlockIndex b, bool pinned) {
     bool& hint = block(b).hints.pinned;
     if (hint == pinned) return;
@@ -196,14 +196,14 @@ class AddressSpace {
 
   void add_state(StateDigest& digest) const;
 
-  // Pages resident on any processor.
+  // Returns the pages resident on any processor.
   PageMask resident_anywhere(BlockIndex b) const;
 
  private:
   static constexpr std::uint64_t kGroup = 16;
   static const ProcessorPages kNothing;
   using Blocks = std::array<VaBlock, kGroup>;
-  // Blocks [key, end) that were allocated together, as the state of those that have none yet begins.
+  // Blocks [key, end) that were allocated together: the initial state of those that have no state yet.
   struct Piece {
     std::uint64_t end = 0;
     std::uint64_t range_first = 0, range_blocks = 0;
@@ -233,18 +233,18 @@ class AddressSpace {
   std::vector<std::uint64_t> unmap_epochs_;  // by GPU
   std::uint64_t block_count_ = 0;
   Pieces pieces_;  // of live blocks
-  // By group of kGroup blocks, null where there are none yet: the blocks; their pages as [block][processor].
+  // By group of kGroup blocks, null if the group has no state yet: the blocks; their pages as [block][processor].
   mutable LazyArray<Blocks*> blocks_;
   LazyArray<ProcessorPages*> pages_;
   mutable std::vector<std::unique_ptr<Blocks>> made_blocks_;
   std::vector<std::unique_ptr<ProcessorPages[]>> made_pages_;
-  std::vector<std::vector<BlockPart>> parts_;  // of the blocks that are split, by VaBlock::split - 1
+  std::vector<std::vector<BlockPart>> parts_;  // of split blocks, by VaBlock::split - 1
   std::vector<std::uint32_t> unused_parts_;    // values of `split` that no block has
   std::uint64_t pinned_blocks_ = 0;
   struct Region {
     std::uint64_t begin = 0;
-    std::uint64_t next = 0;                        // never used so far, from here
-    std::uint64_t end = ~std::uint64_t{0};         // to here
+    std::uint64_t next = 0;                        // blocks from `next` to `end` were never used
+    std::uint64_t end = ~std::uint64_t{0};         // end of the region
     std::map<std::uint64_t, std::uint64_t> holes;  // first block -> count, coalesced
   };
   std::vector<Region> regions_{1};

@@ -3,8 +3,8 @@
 //
 // A full-size VA block occupies one whole root chunk from its first page on. Shorter blocks (tails of allocations)
 // share root chunks that are split into 32 slots of 64 KB; a ragged end occupies a whole slot. (Driver: 64 KB and 4 KB
-// sub-chunks; the difference is at most 60 KB per allocation.)
-// With small chunks every block lives in slots, wherever some are free, and each slot is evicted by itself.
+// sub-chunks; the difference is at most 60 KB per allocation.) With small chunks every block lies in slots, wherever
+// some are free, and each slot is evicted by itself.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 namespace uvmsim {
 
-// No evictor knows of kForeign and kUnmanaged chunks. kForeign: spare memory that holds what another GPU evicted, or
-// memory of malloc on a coherent machine. kUnmanaged: memory that a program holds beside managed memory.
+// Evictors do not know of kForeign and kUnmanaged chunks. kForeign: spare memory that holds pages evicted by another
+// GPU, or memory of malloc on a coherent machine. kUnmanaged: memory that a program holds beside managed memory.
 enum class ChunkState : std::uint8_t { kFree, kPinned, kAllocated, kForeign, kUnmanaged };
 
 struct RootChunk {
@@ -31,7 +31,7 @@ struct RootChunk {
   ChunkState state = ChunkState::kFree;
   bool split = false;
   std::uint32_t used_slots = 0;    // of a split chunk, bit per 64 KB
-  std::uint32_t pinned_slots = 0;  // with small chunks: those of used_slots that an operation holds
+  std::uint32_t pinned_slots = 0;  // with small chunks: slots that an operation holds, of used_slots
   Nanoseconds ready{};             // when the copy that emptied it is done
   std::unique_ptr<std::array<std::uint64_t, kBigPagesPerBlock>> slot_owner;  // of a split chunk
 };
@@ -47,7 +47,7 @@ class GpuMemory {
  public:
   explicit GpuMemory(std::uint32_t chunk_count, bool small_chunks = false);
 
-  // What evictors name by a ChunkId: root chunks, or with small chunks their slots.
+  // A ChunkId of evictors names a root chunk, or with small chunks a slot.
   bool small_chunks() const { return small_chunks_; }
   std::uint32_t evictor_chunks() const { return small_chunks_ ? chunk_count() * kBigPagesPerBlock : chunk_count(); }
   std::uint32_t free_evictor_chunks() const { return small_chunks_ ? free_slots() : free_chunks(); }
@@ -57,7 +57,7 @@ class GpuMemory {
   }
 
   std::uint32_t chunk_count() const { return static_cast<std::uint32_t>(chunks_.size()); }
-  // Looks at every chunk.
+  // Counts by a visit of every chunk.
   std::uint32_t count(ChunkState state) const {
     return static_cast<std::uint32_t>(
         std::count_if(chunks_.begin(), chunks_.end(), [&](const RootChunk& chunk) { return chunk.state == state; }));
@@ -66,13 +66,13 @@ class GpuMemory {
   RootChunk& chunk(ChunkId c) { return chunks_[c.value]; }
   const RootChunk& chunk(ChunkId c) const { return chunks_[c.value]; }
 
-  // A free root chunk, pinned until unpin(); an invalid id when memory is full.
+  // Returns a free root chunk, pinned until unpin(); an invalid id if memory is full.
   ChunkId allocate();
-  // Chunks of which the last contents are still on their way out are better taken late.
+  // kLast: a chunk whose last contents are still being copied out is reused after the others.
   enum class Reuse : std::uint8_t { kNext, kLast };
   void release(ChunkId c, Reuse reuse = Reuse::kNext);
 
-  // With small chunks: calls f(chunk, unit) for what is behind each unit of the block that `pages` touch.
+  // With small chunks, calls f(chunk, unit) for the slot behind each unit of the block that `pages` touch.
   template <class F>
   void for_each_small_chunk(BlockIndex b, const PageMask& pages, F&& f) const {
     const std::unique_ptr<Slots>* const slots = slots_.find(b.value);
@@ -85,14 +85,14 @@ class GpuMemory {
     }
   }
 
-  // The whole chunk behind a full-size block, or invalid.
+  // Returns the whole chunk behind a full-size block, or an invalid id.
   ChunkId whole(BlockIndex b) const { return whole_.value(b.value); }
   void bind_whole(BlockIndex b, ChunkId c);
   void unbind_whole(BlockIndex b);
 
-  // Slots behind a short block: one per 64 KB unit of the block.
+  // Returns the slot behind a 64 KB unit of a short block.
   SlotId slot(BlockIndex b, unsigned unit) const;
-  // With small chunks: the block's unit behind a slot in use, and whether an operation holds it.
+  // With small chunks: the block's unit behind a slot in use, and whether an operation holds the slot.
   struct SlotOwner {
     BlockIndex block;
     unsigned unit = 0;
@@ -102,10 +102,10 @@ class GpuMemory {
   bool pinned(SlotId s) const { return (chunks_[s.chunk].pinned_slots >> s.slot & 1) != 0; }
   void pin(SlotId s) { chunks_[s.chunk].pinned_slots |= std::uint32_t{1} << s.slot; }
   void unpin(SlotId s) { chunks_[s.chunk].pinned_slots &= ~(std::uint32_t{1} << s.slot); }
-  // Free slots, of split chunks and of whole ones that could be split.
+  // Returns the free slots, of split chunks and of whole ones that could be split.
   std::uint32_t free_slots() const;
 
-  // A free slot in a split chunk that is partly used, or invalid when a new root chunk must be split.
+  // Returns a free slot in a split chunk that is partly used, or an invalid id if a new root chunk must be split.
   SlotId find_free_slot() const;
   void split(ChunkId c);
   // Makes an emptied split chunk whole again.
@@ -114,8 +114,8 @@ class GpuMemory {
   // Returns the root chunk if this was its last slot (the caller then releases it), else invalid.
   ChunkId unbind_slot(BlockIndex b, unsigned unit);
 
-  // A name for every chunk by what it holds or where it waits to be taken; which of the chunks that is, matters to
-  // nobody.
+  // Returns a name for every chunk, by its contents or its place among the free ones, as the state does not depend on
+  // which physical chunk it is.
   std::vector<std::uint64_t> names() const;
   void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const;
 

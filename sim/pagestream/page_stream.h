@@ -27,11 +27,11 @@ namespace uvmsim::pagestream {
 
 class PageStream {
  public:
-  // page_bytes: 4096, 65536 or 2097152. Throws InputError for another, and for an unknown layout.
+  // `page_bytes` is 4096, 65536 or 2097152. Throws InputError for another number, and for an unknown layout.
   PageStream(const trace::Header& header, std::uint64_t page_bytes, const layout::LayoutChoice& layout);
 
-  // Records in program order, validated. Calls `touch(page)` for each page that the record touches.
-  // Throws InputError for what the layout refuses (layout.h) and for accesses outside their object.
+  // Adds validated records in program order. Calls `touch(page)` for each page that the record touches. Throws
+  // InputError for records that the layout refuses (layout.h) and for accesses outside their object.
   void add(const trace::Record& record, const std::function<void(std::uint64_t page)>& touch);
 
  private:

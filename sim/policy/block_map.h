@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For policies: something per VA block, and 64 KB units of a block.
+// Helpers of policies: a map with a value per VA block, and masks of the 64 KB units of a block.
 #pragma once
 
 #include "sim/common/sparse_table.h"
@@ -16,7 +16,7 @@ class BlockMap {
   void forget(BlockIndex block) {
     if (Value* const value = values_.find(block.value)) *value = Value{};
   }
-  // Ascending; also neighbours of blocks that were asked for.
+  // Calls f for all values, ascending, including neighbours of blocks that were used.
   template <class F>
   void for_each(F&& f) {
     values_.for_each([&](std::uint64_t block, auto& value) { f(BlockIndex(block), value); });
@@ -32,7 +32,7 @@ class BlockMap {
 
 inline PageMask unit_mask(unsigned unit) { return PageMask::range(unit * kPagesPerBigPage, kPagesPerBigPage); }
 
-// All 64 KB units that hold any of the pages.
+// Returns all 64 KB units that hold any of the pages.
 inline PageMask whole_units(const PageMask& pages) {
   PageMask all;
   for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {

@@ -65,7 +65,7 @@ class CachePolicy : public Evictor {
       : contents_(context.chunk_count), cached_(context.chunk_count, false), empty_(context.chunk_count) {}
 
   ContentIndex content_of(ChunkId chunk) const { return contents_[chunk.value]; }
-  // For policies that can add their own state and never use contents: adds which chunks are cached and which are empty.
+  // Adds which chunks are cached and which are empty, for policies that can add their own state and never use contents.
   void add_cache_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
     empty_.add_state(digest, names);
   }

@@ -33,7 +33,7 @@ enum class InformationClass : std::uint8_t {
   kD4,  // the future
 };
 
-// For evictors: the chunk sizes that the user may choose with the parameter `granularity`.
+// The chunk sizes of an evictor that the user may choose with the parameter `granularity`.
 enum class Granularity : std::uint8_t {
   kRootChunk,  // 2 MB only: no parameter
   kEither,     // 2m (default) or 64k
@@ -88,7 +88,7 @@ class PrefetchQueries {
   // Returns pages of the block that belong to a live allocation and are on no GPU; empty for a block that does not
   // exist.
   virtual PageMask missing(BlockIndex block) const = 0;
-  // Free memory of the GPU, in chunks of 2 MB.
+  // Returns the free memory of the GPU, in chunks of 2 MB.
   virtual std::uint32_t free_chunks() const = 0;
 
  protected:
@@ -185,8 +185,8 @@ class Evictor {
     static_cast<void>(chunk);
     static_cast<void>(process);
   }
-  // If several processes share the GPU in turns: the first of these computes from now on, and the others follow in the
-  // order that the scheduler expects (scheduler.h).
+  // Called at turns if several processes share the GPU in time: the first process computes from now on, and the others
+  // follow in the order that the scheduler expects (scheduler.h).
   virtual void on_turn(std::span<const std::uint32_t> processes) { static_cast<void>(processes); }
   // A residency operation with this GPU as destination finished on the chunk's block, or the chunk was just unpinned
   // after its allocation: the chunk is in use. Called again on every later fault service, prefetch call or migration

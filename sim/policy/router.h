@@ -73,7 +73,7 @@ class RouteQueries {
   virtual Nanoseconds busy_until(ProcessorId from, ProcessorId to) const = 0;
   // The time of a copy of contiguous bytes while the link, and everything it shares, is otherwise idle.
   virtual Nanoseconds unloaded_time(ProcessorId from, ProcessorId to, std::uint64_t bytes) const = 0;
-  // Free memory of a GPU, in chunks of 2 MB.
+  // Returns the free memory of a GPU, in chunks of 2 MB.
   virtual std::uint32_t free_chunks(unsigned gpu) const = 0;
 
   // Harvesting (driver/harvest.h); all are false or 0 on a server without it. has_room(): spare memory of the GPU can

@@ -30,7 +30,7 @@ class ScheduleQueries {
   virtual Nanoseconds time_slice() const = 0;
   // All processes of the GPU in the order of turns: the process that computed last comes last.
   virtual std::span<const ProcessView> processes() const = 0;
-  // Memory of the GPU for managed data, in pages of 4 KB.
+  // Returns the GPU's memory for managed data, in pages of 4 KB.
   virtual std::uint64_t memory_pages() const = 0;
   // The time that the pages take from the host to the GPU on an idle link.
   virtual Nanoseconds time_to_bring(std::uint64_t pages) const = 0;

@@ -185,7 +185,7 @@ void GpuTables::count(const Fetched& fetched) {
   }
 }
 
-// FBGEMM's prefetch of a batch: finds the rows that are not in the cache, and inserts them.
+// Does FBGEMM's prefetch of a batch: finds the rows that are not in the cache, and inserts them.
 void GpuTables::fetch(std::uint64_t step, Stream stream) {
   Fetched& fetched = fetched_[step % 2];
   const Batch& batch = fetched.batch;

@@ -31,7 +31,6 @@ class Program {
   RowStatistics statistics() const;
   const SentBytes& sent() const { return sent_; }
   std::int64_t dense_ns() const;  // of one step
-  // By GPU.
   const std::vector<GpuTables>& gpus() const { return gpus_; }
 
  private:

@@ -51,7 +51,7 @@ class RowCache {
     std::uint32_t next = 0;               // index; 0 = none
   };
   struct Way {
-    std::uint64_t order;  // last use or count; 0: empty
+    std::uint64_t order;  // time of the last use, or number of uses, by the policy; 0: empty
     std::uint8_t number;
     std::uint32_t used;
   };

@@ -44,7 +44,7 @@ struct Plan {
 // Resolves every point of a sweep file, then adds the baselines that the grid lacks. Of equal points only the first is
 // kept. Throws InputError, whose message begins with the file's name.
 Plan make_plan(const std::string& spec_path);
-// The same for a spec that has been read already; messages begin with `name`.
+// Plans a spec that has been read already; messages begin with `name`.
 Plan make_plan(const Spec& spec, const std::string& name);
 
 inline constexpr const char* kWholeResults[] = {"results.sqlite", "results.csv"};

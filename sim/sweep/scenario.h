@@ -44,7 +44,7 @@ nlohmann::ordered_json harvest_json(const HarvestChoice& choice);
 // Checks form and values. Names of systems, layouts and policies are looked up when points are resolved, GPUs are
 // looked up when the programs run. Throws InputError, one line: the file, the JSON pointer of the key, what is allowed.
 Scenario read_scenario(const std::string& path);
-// The same for the content of a file; relative paths are relative to the folder of its origin.
+// Reads the content of a file; relative paths are relative to the folder of its origin.
 Scenario read_scenario(const JsonValue& top);
 
 // The JSON schema of scenario files: configs/scenario.schema.json. Ends in a newline.

@@ -35,13 +35,13 @@ class CostGuess {
       cost_ += expected_cost(point);
     }
   }
-  // Counts a point without a guess.
+  // Counts a point whose cost cannot be guessed.
   void add_unknown() {
     ++points_;
     ++unknown_;
   }
   std::uint64_t points() const { return points_; }
-  std::uint64_t unknown() const { return unknown_; }  // points without a guess
+  std::uint64_t unknown() const { return unknown_; }  // points whose cost cannot be guessed
   std::uint64_t least_ms() const { return cost_ / kMostPerMs; }
   std::uint64_t most_ms() const { return cost_ / kLeastPerMs; }
 

@@ -38,7 +38,7 @@ bool parse_footprint(const std::string& option, const std::string& text);
 // "pytorch_caching:max_split_size_bytes=512MiB"; the name and all parameters are checked.
 layout::LayoutChoice parse_layout(const std::string& option, const std::string& text);
 
-// "tree:threshold=51,min_faults=1"
+// Parses a text such as "tree:threshold=51,min_faults=1".
 PolicyChoice parse_policy(const std::string& option, const std::string& text);
 
 // Returns the text if it is one of the allowed words.

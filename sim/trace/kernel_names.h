@@ -26,8 +26,8 @@ struct MatrixTile {
   // CUTLASS: block x works on row x / w of tiles and column x % w + y * w; w is 8, 4, 2 or 1, by the number of columns.
   // Otherwise x is the row and y the column.
   bool cutlass = false;
-  // For the input with the output's rows, and for the input with its columns: whether the summed dimension runs along
-  // rows of memory, as in `_tn_`; otherwise it runs across them.
+  // One for the input with the output's rows, one for the input with its columns: true if the summed dimension runs
+  // along rows of memory, as in `_tn_`; false if it runs across them.
   bool rows_run_along_sum = true, columns_run_along_sum = true;
   // Elements of the summed dimension that a block loads at a time, for each row or column of its tile; 0: unknown.
   std::uint32_t sum_elements = 0;
@@ -86,10 +86,11 @@ std::uint64_t images_at_once_by_name(std::string_view kernel_name, std::uint64_t
 // Returns whether such a kernel keeps its input until it writes (cuDNN's `singleread`).
 bool reads_once_by_name(std::string_view kernel_name);
 
-// Whether all warps of a block walk the same row together, whatever the shape of the block (PyTorch's layer norm).
+// Returns whether all warps of a block walk the same row together, whatever the shape of the block (PyTorch's layer
+// norm).
 bool row_per_block_by_name(std::string_view kernel_name);
 
-// Whether the grid's z counts the images of an NCHW tensor.
+// Returns whether the grid's z counts the images of an NCHW tensor.
 bool image_per_z_by_name(std::string_view kernel_name);
 
 }  // namespace uvmsim::trace

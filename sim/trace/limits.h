@@ -18,14 +18,14 @@ inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;         // one
 inline constexpr std::int32_t kMaxDevice = 1023;
 inline constexpr std::uint32_t kMaxStream = 4096;  // clocks and queues exist for every stream up to the largest
 inline constexpr std::uint64_t kMaxGridBlocks = std::uint64_t{1} << 40;
-// Blocks of kernels of which each is simulated, whatever it touches: those with distribution tiled, and those whose
-// name says that a block has a channel.
+// The blocks of a kernel that are simulated one by one, whatever they touch: those of distribution tiled, and those
+// whose kernel's name says that a block has a channel.
 inline constexpr std::uint64_t kMaxSimulatedBlocks = std::uint64_t{1} << 22;
-// What is kept by name while the trace goes on, a few hundred bytes each.
-inline constexpr std::size_t kMaxLiveObjects = std::size_t{1} << 18;  // and tensors, at the same time
+// Numbers of named things that a replay keeps, at a few hundred bytes each.
+inline constexpr std::size_t kMaxLiveObjects = std::size_t{1} << 18;  // objects and tensors that live at the same time
 inline constexpr std::size_t kMaxEvents = std::size_t{1} << 16;       // numbers of events that are ever recorded
 inline constexpr std::size_t kMaxOpenRanges = 256;                    // pushed, not popped yet
-inline constexpr std::size_t kMaxIterations = std::size_t{1} << 13;   // that a trace marks; results tell of each
+inline constexpr std::size_t kMaxIterations = std::size_t{1} << 13;   // marked by a trace; results list each
 inline constexpr std::size_t kMaxPhases = std::size_t{1} << 17;       // of a kernel
 
 inline constexpr std::size_t kFrameBytes = std::size_t{128} << 10;     // raw size at which the writer closes a frame

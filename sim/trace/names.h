@@ -50,7 +50,7 @@ constexpr std::string_view word_of(Advice) { return "advice"; }
 constexpr std::string_view word_of(SyncKind) { return "sync kind"; }
 constexpr std::string_view word_of(RangeKind) { return "range kind"; }
 
-// For readers of traces in other rooms.
+// Readers of traces in other rooms use these too.
 using uvmsim::allowed_hint;
 using uvmsim::is_utf8;
 using uvmsim::printable;

@@ -41,7 +41,7 @@ constexpr Shape kSync{.words = bits(2), .enums = bits(1)};
 constexpr Shape kRange{.words = bits(2), .enums = bits(1)};
 constexpr Shape kUvmCounter{.words = bits(1, 7)};
 
-// By the number of the field in Entry.
+// Indexed by the number of the field in Entry.
 constexpr std::array<const Shape*, 18> kRecords = {nullptr,  nullptr,       &kHeader, &kPlain,  &kKernel, &kObjectAlloc,
                                                    &kPlain,  &kTensorAlloc, &kPlain,  &kMemcpy, &kMemset, &kPrefetch,
                                                    &kAdvise, &kDiscard,     &kSync,   &kPlain,  &kRange,  &kUvmCounter};

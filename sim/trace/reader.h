@@ -32,7 +32,7 @@ class TraceReader {
   // Opens the file ("-" = standard input) and reads its header. Throws InputError naming file and cause for a file that
   // cannot be read or is not a trace of this major version; with `partial` too, since nothing of it is complete.
   explicit TraceReader(const std::string& path, const ReaderOptions& options = {});
-  // The same from memory that the caller keeps alive; messages use `name`.
+  // Reads from memory that the caller keeps alive; messages use `name`.
   TraceReader(std::string_view bytes, std::string name, const ReaderOptions& options = {});
   ~TraceReader();
   TraceReader(TraceReader&&) noexcept;

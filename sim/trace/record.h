@@ -251,7 +251,7 @@ struct Kernel {
   std::vector<ObjectAccess> accesses;
   std::vector<Touch> touches;
   PhaseList phases;
-  // Since minor version 1.
+  // The members below exist since minor version 1.
   std::uint64_t unknown_accesses = 0;
   std::vector<FirstTouch> order;  // each unit once, as far as the instrumentation kept it
   std::vector<UnitCount> counts;  // ascending by (slot, unit)

@@ -20,14 +20,14 @@ namespace uvmsim::trace {
 
 class Unpacker;
 
-// Bytes are missing or do not match their checksum, as opposed to bytes that say something wrong. What came before the
-// damage is whole.
+// Thrown if bytes are missing or do not match their checksum, in contrast to bytes with a wrong meaning. The data
+// before the damage are complete.
 class DamageError : public InputError {
  public:
   using InputError::InputError;
 };
 
-// True when the bytes start like a zstd frame (or a skippable frame).
+// Returns whether the bytes start like a zstd frame (or a skippable frame).
 bool starts_zstd_frame(std::string_view bytes);
 
 class ZstdDecoder {
@@ -59,14 +59,15 @@ class ZstdDecoder {
   bool inside_frame_ = false;
 };
 
-// The bytes of an input, unpacked where its first bytes are those of zstd, gzip or xz.
+// The bytes of an input, unpacked if its first bytes are those of zstd, gzip or xz.
 class PlainBytes {
  public:
   explicit PlainBytes(Input& input);  // the input must outlive it
   ~PlainBytes();
   PlainBytes(PlainBytes&&) noexcept;
 
-  // How many of the next bytes were written to the front of `out`: none at the end only. Throws as ZstdDecoder::read.
+  // Writes the next bytes to the front of `out` and returns their number: 0 only at the end. Throws as
+  // ZstdDecoder::read() does.
   std::size_t read(std::span<char> out);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bounds take for touched, against the engine's own walk through every unit and step.
+// The pages that the bounds assume to be touched, compared with the engine's own walk through every unit and step.
 #include "sim/bounds/certain_touches.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using engine::PageRun;
 using engine::Section;
 using engine::SectionRun;
 
-// What each unit of the section walks through, as KernelRun::plan_shares() has it.
+// Returns the shares of a unit of the section, as KernelRun::plan_shares() computes them.
 std::vector<engine::Share> shares_of(const KernelWork& work, const SectionRun& section, std::uint64_t unit) {
   std::vector<engine::Share> shares(section.operands.size());
   if (work.pattern == engine::Pattern::kTiles) {
@@ -73,7 +73,7 @@ trace::Kernel random_kernel(Random& random) {
   return kernel;
 }
 
-// Whatever the pages hold that the kernel both reads and writes.
+// The test covers any content of the pages that the kernel both reads and writes.
 TEST(CertainTouches, AreAllVisited) {
   Random random(31);
   std::size_t claimed = 0, visited = 0;

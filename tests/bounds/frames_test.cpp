@@ -25,7 +25,7 @@ std::vector<std::uint64_t> prefix_loads(const Pages& touches, std::uint64_t fram
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < touches.size(); ++i) {
     const auto [at, first] = last.try_emplace(touches[i], i);
-    // Beside the page touched at each position in between, or across the borders.
+    // The page must fit beside the page touched at each position in between, or across the borders.
     if (first || cache.keep(bypass ? at->second : at->second + 1, i, 1) == 0) ++count;
     at->second = i;
     loads.push_back(count);

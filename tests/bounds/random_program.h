@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that nobody would write, and systems to run them on: what the bounds must hold for.
+// Random programs, and systems to run them on, for which the bounds must hold.
 #pragma once
 
 #include "sim/common/random.h"

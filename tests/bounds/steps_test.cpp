@@ -153,7 +153,7 @@ TEST(Steps, HintsAndDiscards) {
   EXPECT_EQ(c.pages(3, End::kReused), 256u);
 }
 
-// Whatever is discarded, its hints stay, so that the GPU may use the pages where they are; freed memory has none.
+// Hints outlive a discard, so that the GPU may use the pages in place; freed memory has none.
 TEST(Steps, HintsOutliveDiscardsAndEndWithTheMemory) {
   Program program;
   const auto a = program.alloc(2 * kMiB);

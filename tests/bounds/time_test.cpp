@@ -19,7 +19,7 @@ using bounds::Action;
 
 constexpr std::int64_t kTick = 1000;
 
-// Links that move a page in so many ticks each way; nothing else takes time.
+// Links that move a page in a given number of ticks each way; nothing else takes time.
 config::SystemConfig system_of(std::uint64_t in_ticks, std::uint64_t out_ticks) {
   config::SystemConfig system = system_without_thrashing(plain_system());
   system.host_links[0].host_to_device = {0, 0, kBasePageBytes / in_ticks};
@@ -97,7 +97,7 @@ class Search {
     to.insert(state);
   }
 
-  // Choices, then a tick.
+  // Adds the states that follow: all choices, then a tick.
   void act(const State& state, std::set<State>& to) const {
     std::vector<State> choices = {state};
     if (state.out == 0) {

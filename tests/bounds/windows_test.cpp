@@ -115,7 +115,7 @@ TEST(Windows, SweepsHaveAClosedForm) {
   const bounds::Window window = bounds::count_window(steps_of(program), 0, 7);
   EXPECT_EQ(window.pages_in.back(), 10u + 4 * (10 - 7));
   EXPECT_EQ(window.pages_out.back(), 5u * (10 - 7));
-  // From the end of the second sweep on: what is on the GPU then may be the right part.
+  // A window from the end of the second sweep on may begin with the best part of the program on the GPU.
   EXPECT_EQ(bounds::count_window(steps_of(program), 3, 7).pages_in.back(), 3u * (10 - 7));
 }
 

@@ -239,7 +239,8 @@ TEST_F(BpfBuild, AnEndlessLoopIsStoppedAndNamed) {
   EXPECT_THAT(folder_.read("said"), AllOf(HasSubstr("'mine'"), HasSubstr("does not return")));
 }
 
-// Activate, then used, prepare before an eviction, head first, unused before used; bypass leaves a chunk where it is.
+// Expected order of hooks: activate, then used; prepare before an eviction, head first; unused before used. A bypass
+// leaves a chunk where it is.
 TEST_F(BpfBuild, CallsTheHooksOfAnEvictorAsTheDriver) {
   const auto registry = load(bpf_source(
       R"(
@@ -305,7 +306,7 @@ TEST_F(BpfBuild, TakesTheSecondInterface) {
   EXPECT_EQ(evictor->select_victim(FakeChunks(4)), ChunkId{2});
 }
 
-// Requests: what is no part of the block is refused; a chunk goes to the head; two places are none.
+// Pages outside the block are refused; a chunk goes to the head; two places at once are none.
 TEST_F(BpfBuild, TakesTheThirdInterface) {
   const auto registry = load(R"(
 #include <vmlinux.h>
@@ -366,7 +367,7 @@ SEC(".struct_ops") struct gpu_mem_ops ops = {
   const auto prefetcher = registry->create<Prefetcher>("mine", {}, 1, 4);
   EXPECT_TRUE(BlockUnderTest{*prefetcher}.added(mask_of({3})) == PageMask::range(4, 19));
   EXPECT_TRUE(BlockUnderTest{*prefetcher}.added(mask_of({300})) == PageMask::range(256, 64) - mask_of({300}));
-  // Refused: what the driver does with one fault.
+  // The request is refused, so the driver treats the fault as a single one.
   EXPECT_TRUE(BlockUnderTest{*prefetcher}.added(mask_of({500})) == PageMask::range(496, 16) - mask_of({500}));
   const auto evictor = registry->create<Evictor>("mine", {}, 1, 4);
   for (std::uint32_t i = 0; i < 3; ++i) {
@@ -399,7 +400,7 @@ TEST_F(BpfBuild, BuildsWhatPoliciesAreAsBpf) {
   EXPECT_EQ(evictor->select_victim(FakeChunks(4)), ChunkId{1});
 }
 
-// Sources of others, where somebody has them: UVMSIM_GPU_EXT is the folder `extension` of gpu_ext in January 2026.
+// Published sources, if they are present: UVMSIM_GPU_EXT is the folder `extension` of gpu_ext in January 2026.
 TEST_F(BpfBuild, BuildsThePoliciesOfGpuExt) {
   const char* folder = std::getenv("UVMSIM_GPU_EXT");
   if (folder == nullptr) GTEST_SKIP() << "UVMSIM_GPU_EXT is not set";

@@ -94,7 +94,7 @@ TEST(BpfTree, TakesThresholdsOfProcesses) {
   EXPECT_EQ(pages(1), 511u);  // PID 2: everything
 }
 
-// The same events for two evictors, of which the second hears a use as a touch.
+// Passes the same events to two evictors; the second one gets a use as a touch.
 class TwoEvictors {
  public:
   TwoEvictors(std::shared_ptr<Evictor> bpf, std::shared_ptr<Evictor> built_in, bool uses_are_touches,

@@ -63,7 +63,7 @@ class Cliff : public CommandTest {
   }
 };
 
-// What the inner loop uses again is 40 of 100 MiB: while it fits, nine of ten passes move nothing.
+// The inner loop reuses 40 of 100 MiB: while they fit, nine of ten passes move nothing.
 TEST_F(Cliff, LiesWhereAnInnerLoopNoLongerFits) {
   const Json json = answer(inner_loop(60, 40));
   EXPECT_EQ(json["schema"], "uvmsim.cliff/1");

@@ -111,7 +111,7 @@ TEST_F(Compare, SweepsAndTheirDatabases) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("compared across evict lrm (a) and lru:granularity=2m (b)"));
 
-  // Also what a point was asked to do besides.
+  // Options of a point are found, too.
   run_into("slow.json", {"--iterations", "3", "--time-scale", "2"});
   folder.write("slow_spec.json", R"({"traces":["trace.jsonl"],"systems":["h200-sxm-pcie5"],"osf":[1,2],)"
                                  R"("iterations":3,"time_scale":2})");

@@ -42,7 +42,7 @@ TEST(Comparison, OfARunWithItselfFindsNothing) {
   EXPECT_THAT(comparison_text(result, {"x", a, {}}, {"y", a, {}}, {}), HasSubstr("no difference in 1 run\n"));
 }
 
-// Runs of several seeds: what overlaps is chance, what lies apart is not.
+// Runs of several seeds: overlapping ranges are chance, separate ranges are differences.
 TEST(Comparison, KnowsWhatTheSeedsScatter) {
   const auto seeded = [](std::vector<std::uint64_t> evictions, const char* evict) {
     std::vector<Json> results;
@@ -183,7 +183,7 @@ TEST(Comparison, WhatIsAmbiguousIsRefused) {
               HasSubstr("compared across seed, line 1 and line 2 belong to the same run"));
   EXPECT_THAT(message_of(views({example_at(1500, 4), example_at(1500, 5)}), views({example_result()}), {}),
               HasSubstr("line 1 and line 2 say different things about one and the same run"));
-  // The same line twice says nothing new.
+  // A line that occurs twice adds nothing.
   EXPECT_EQ(compare(views({example_result(), example_result()}), views({example_result()}), {}).pairs.size(), 1u);
 }
 

@@ -99,7 +99,7 @@ TEST(RunView, PlugInsAndVersionsAreNotInputs) {
   EXPECT_EQ(*find_named(view.provenance, "model_version"), "abc");
 }
 
-// Results of later versions: numbers that end in a unit were found, everything else was chosen.
+// In results of later versions, numbers whose keys end in a unit are results, and everything else was chosen.
 TEST(RunView, SortsMembersItDoesNotKnowByTheirNames) {
   Json result = example_result();
   result["waiting_ns"] = 5;

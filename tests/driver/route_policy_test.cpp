@@ -412,7 +412,7 @@ TEST(Route, HarvestedMemoryIsChosenByTheRouter) {
   machine.check();
 }
 
-// Also with spare memory switched on, everything may go through the host: lent blocks come back from there.
+// Everything may go through the host also if spare memory is switched on: lent blocks come back from there.
 TEST(Route, HostBounceHarvestsNothing) {
   Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, nvlink(2));
   const BlockIndex first = machine.allocate(5 * kBlockBytes);

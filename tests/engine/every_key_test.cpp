@@ -154,7 +154,7 @@ Program rivals(unsigned gpus) {
   return program;
 }
 
-// A quarrel with pauses in which the driver forgets who fought.
+// A fight between GPU and host, with pauses after which the driver has forgotten it.
 Program truce(unsigned gpus) {
   Program program = quarrel(gpus);
   const trace::ObjectId shared = 1;

@@ -39,7 +39,7 @@ TEST_P(Evictors, ACyclicScanOfOneBlockTooManyMissesAlways) {
   EXPECT_EQ(c.reloaded_pages, (kPasses - 1) * kBlocks * kPagesPerBlock);
   EXPECT_EQ(c.policy_shortfalls, 0u);
   EXPECT_EQ(watched.peak_chunk_bytes, kCapacity * kBlockBytes);
-  // In the order in which they came.
+  // Blocks leave in the order in which they came.
   for (std::size_t i = 0; i < watched.evictions.size(); ++i) {
     EXPECT_EQ(watched.evictions[i].address, i % kBlocks * kBlockBytes);
     EXPECT_EQ(watched.evictions[i].copied_bytes, kBlockBytes);
@@ -56,7 +56,7 @@ TEST_P(Evictors, WithRoomForAllEachPassAfterTheFirstIsFree) {
   EXPECT_EQ(result.counters.reloaded_pages, 0u);
 }
 
-// But for those that evict ahead of need, or in other units.
+// Evictors that evict ahead of need, or in other units, are left out.
 TEST(Eviction, WithRoomForAllEveryEvictorGivesTheSameResult) {
   RunOptions options = options_with(9);
   const RunResult lrm = cyclic_scan(9, 3).run(options);
@@ -79,7 +79,8 @@ TEST(Eviction, WithRoomForAllEveryEvictorGivesTheSameResult) {
   }
 }
 
-// A cyclic scan of a quarter too much, whole blocks at a time: who keeps a part of it misses less than LRU.
+// A cyclic scan of a quarter more than memory, whole blocks at a time: an evictor that keeps a part of it misses less
+// than LRU.
 TEST(Eviction, ScanResistantEvictorsMoveLessOnACyclicScan) {
   constexpr std::uint64_t kCapacity = 16, kBlocks = 20, kPasses = 12;
   const auto loaded_blocks = [&](const char* evictor) {

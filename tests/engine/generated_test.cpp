@@ -14,7 +14,8 @@ RunResult run(const trace::GeneratorOptions& generator, const RunOptions& option
       program->header(), [&](trace::Record& record) { return program->next(record); }, options);
 }
 
-// Within a few percent: a front of thread blocks, not single pages, is what stands at a block's edge when it goes.
+// Allows a few percent: not single pages but a front of thread blocks stands at a block's edge when the block is
+// evicted.
 void expect_about(std::uint64_t value, std::uint64_t expected) {
   EXPECT_GE(value, expected);
   EXPECT_LE(value, expected + expected / 20);
@@ -71,7 +72,7 @@ TEST(Generated, ATiledProductWhoseSecondOperandDoesNotFitMovesItForEveryRow) {
   EXPECT_EQ(c.evictions, (1 + 8 + 1) * 8u - 6u);
 }
 
-// All blocks of a phase at once: their front spans all of B, and what they share does not survive.
+// All blocks of a phase run at once: their front spans all of B, and the data that they share do not stay.
 TEST(Generated, AFrontWiderThanMemoryMovesMoreThanItsSet) {
   trace::GeneratorOptions generator;
   generator.pattern = "tiled_matmul";

@@ -11,7 +11,8 @@
 
 namespace uvmsim {
 
-// GPUs as in plain_system(), each with a link of its own; the host's memory is no limit unless it is given one.
+// Returns a system with GPUs as in plain_system(), each with a link of its own; the host's memory is no limit by
+// default.
 inline config::SystemConfig server(std::size_t gpus, std::uint64_t host_bytes_per_us = 0) {
   config::SystemConfig system = plain_system();
   system.gpus.resize(gpus, system.gpus.front());

@@ -146,7 +146,7 @@ TEST(Plan, MemoryThatTheFrameworkFreedIsNotWrittenBack) {
   EXPECT_EQ(in_turns(4, 4).run(with_plan(10, "deepum")).counters.discarded_pages, 0u);
 }
 
-// Those that know what comes overtake a periodic program from its first round on.
+// Planners that know the future overtake a periodic program from its first round on.
 TEST(Plan, OraclesFaultLessThanTheStockDriver) {
   const Program program = in_turns(4, 6);
   const RunResult stock = program.run(with_plan(10, "none"));
@@ -160,7 +160,7 @@ TEST(Plan, OraclesFaultLessThanTheStockDriver) {
   }
 }
 
-// With memory for everything there is nothing to plan but what is populated ahead.
+// With memory for everything these planners only populate ahead.
 TEST(Plan, G10AndCapuchinSwapNothingWhereEverythingFits) {
   const Program program = in_turns(4, 3);
   for (const char* plan : {"g10", "capuchin_like"}) {

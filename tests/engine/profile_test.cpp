@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profile adds up to the counters of its run, whoever caused what.
+// A profile adds up to the counters of its run, for all causes.
 #include "sim/report/profile.h"
 
 #include <gtest/gtest.h>

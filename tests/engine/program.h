@@ -96,7 +96,7 @@ class Program {
 
   RunResult run(const RunOptions& options, EventSink* events = nullptr) const;
   const std::vector<trace::Record>& records() const { return records_; }
-  // The records one by one, for whoever builds an engine.
+  // Returns the records one by one, for tests that build an engine.
   RecordSource source() const;
   static trace::Header header();
 

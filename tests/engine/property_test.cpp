@@ -148,7 +148,8 @@ TEST(Properties, IdealTimesOfIterationsAddUpToThatOfTheRun) {
   }
 }
 
-// Whatever its streams and host wait for: what validates runs, and what does not is refused by both.
+// Whatever its streams and host wait for, a program that validates runs, and a program that does not is refused by
+// both.
 TEST(Properties, WhatValidatesRuns) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(seed);

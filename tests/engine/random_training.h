@@ -8,8 +8,8 @@
 
 namespace uvmsim {
 
-// Parameters, and three iterations: they allocate, copy, launch and free at random, and leave one object to the next
-// one, or to what follows.
+// Returns a program with parameters and three iterations, which allocate, copy, launch and free at random. Each leaves
+// one object to the next iteration, or to the rest of the program.
 Program random_training(std::uint64_t seed);
 
 std::string text_of(const Counters& counters);

@@ -253,7 +253,7 @@ TEST(Recurrence, WhatFollowsUsesTheMemoryOfThePassThatCameLast) {
   p.kernel("after", 30000, {kept}, {weights});
   p.sync();
   p.free(kept);
-  // What is kept lies in one of two places in turn: an even number is left out.
+  // The kept object lies in one of two places in turn, so an even number is left out.
   expect_recurs(p, options_with(4), 8);
 }
 

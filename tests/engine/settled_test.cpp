@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a run has settled: by invented iterations, and by programs under a policy that learns late.
+// Tests of settling: with invented iterations, and with programs under a policy that learns late.
 #include "sim/engine/settled.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::optional<Settled> settled(const std::vector<std::int64_t>& durations,
   return find_settled(lasting(durations), recurring);
 }
 
-// The first so many of `durations(i)`, for which it is known by then.
+// Returns after how many iterations of `duration(i)` the run is known to be settled; 0 if it never is.
 std::size_t known_after(const std::function<std::int64_t(std::size_t)>& duration, std::size_t most = 100) {
   std::vector<std::int64_t> durations;
   for (std::size_t i = 0; i < most; ++i) {
@@ -147,7 +147,7 @@ TEST(Settled, ARecurringStateIsProof) {
   ASSERT_TRUE(two);
   EXPECT_EQ(two->first, 1u);
   EXPECT_EQ(two->period, 2u);
-  // Those before may agree as well, and all of a period with each other.
+  // Iterations before the period may agree as well, and those of a period with each other.
   const auto earlier = settled({3000, 1001, 1000, 1005}, RecurringIterations{2, 2});
   ASSERT_TRUE(earlier);
   EXPECT_EQ(earlier->first, 1u);

@@ -151,7 +151,7 @@ TEST(ProductStores, EveryPageOfEveryOutputIsWrittenAndNoOther) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto number = [&](unsigned most) { return static_cast<std::uint32_t>(1 + random.below(most)); };
-    // Half of them real products, half of them claims.
+    // Half of them are real products, half are random claims.
     trace::Dim3 grid{number(200), random.below(2) == 0 ? 1 : number(12), number(4)};
     ProductBytes bytes{4 * number(1 << 23), 4 * number(1 << 20), random.below(5) == 0 ? 0 : 4 * number(1 << 20)};
     const char* const name = names[random.below(5)];

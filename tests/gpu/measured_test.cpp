@@ -102,8 +102,8 @@ TEST(OneSm, StopsAfterItsFirstFault) {
   EXPECT_THAT(raw_faults(one_sm(1, walk_blocks)), ElementsAre(13, 13, 13, 13, 12)) << "one_warp_walk_64blocks_wr";
 }
 
-// By where the page lies: 7, 17 or 56 lanes of a load, 4, 9 or 52 of a store. The warps are in the order in which they
-// came there.
+// The number depends on the page's place: 7, 17 or 56 lanes of a load, 4, 9 or 52 of a store. The order of the warps is
+// the measured one.
 TEST(OneSm, StopsBySoonOrLateNews) {
   const auto warps = [](std::vector<std::uint64_t> order, RequestKind kind) {
     const auto program = [&](std::uint64_t w) { return lanes(32, kind, order[w] * 32, 1); };

@@ -39,7 +39,7 @@ constexpr std::int64_t kPassNs = 2;       // a request that finds its page mappe
 constexpr std::int64_t kLatencyNs = 450;  // of loads
 
 inline bool loads(RequestKind kind) { return kind == RequestKind::kLoad || kind == RequestKind::kLoadLane; }
-// When a replay reaches an SM.
+// Returns the delay until a replay reaches an SM.
 inline std::int64_t resume_delay(const FaultPath& path, std::uint64_t window, std::uint32_t sm) {
   return path.resume_spread_ns == 0
              ? 0

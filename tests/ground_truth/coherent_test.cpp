@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others measured on machines with a coherent link, replayed with arrays of a 32nd of the size: every launch takes
-// as long per byte. `uvmsim validate` replays them whole.
+// Published measurements on machines with a coherent link, replayed with arrays of a 32nd of the size: every launch
+// takes the same time per byte. `uvmsim validate` replays them whole.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Replayed {
   CampaignRun run;
 };
 
-// Without the experiment named `but`.
+// Replays all experiments of the file, except the one named `but`.
 std::vector<Replayed> replay(const std::string& file, const std::string& system, const std::string& but = "") {
   const config::SystemConfig config = config::load_system(system);
   std::vector<Replayed> all;
@@ -84,8 +84,9 @@ TEST(CoherentGroundTruth, CopiesOfSystemMemoryComeInOrder) {
   }
 }
 
-// But for memory that the GPU accesses by a hint, whose launches counters slow down there and not here, and the fifth
-// launch of managed memory beyond the GPU's, which took longer than those before.
+// Two kinds of launch are left out: those of memory that the GPU accesses by a hint, which access counters slow down in
+// the measurement and not in the model, and the fifth launch of managed memory beyond the GPU's, which took longer than
+// those before.
 TEST(CoherentGroundTruth, LaunchesOnPower9AreWithinAQuarter) {
   for (const Replayed& one : replay("coherent_power9.jsonl", "power9-v100", "managed_accessed_by_gpu")) {
     for (const CampaignStep& step : one.run.steps) {

@@ -102,7 +102,7 @@ void expect_right_bytes(const Validation& validation, std::size_t experiments, d
 // Loops of 4 to 16 bytes per thread in blocks of 128 to 1024.
 TEST(GroundTruth, LoopsOfManyShapes) { expect_right_bytes(validate_shipped("loops_h200.jsonl.zst"), 122, 17, 23); }
 
-// The same of 45 calls of PyTorch, each with its outputs nowhere and on the host.
+// Checks 45 calls of PyTorch in the same way, each with its outputs nowhere and on the host.
 TEST(GroundTruth, CallsWithTheirOutputsOnEitherSide) {
   expect_right_bytes(validate_shipped("library_calls_h200.jsonl.zst"), 90, 21, 31);
 }

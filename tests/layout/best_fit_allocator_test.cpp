@@ -65,7 +65,7 @@ TEST(BestFitAllocator, AmongEqualChunksTheLowestIsTaken) {
 }
 
 TEST(BestFitAllocator, FreeNeighboursBecomeOneChunk) {
-  // In every order of freeing.
+  // The test uses every order of freeing.
   for (std::vector<std::size_t> order{0, 1, 2}; std::next_permutation(order.begin(), order.end());) {
     Arena arena(64 * kMiB);
     std::vector<std::uint64_t> ids;
@@ -149,7 +149,7 @@ TEST(BestFitAllocator, WaitsBeforeItFails) {
   EXPECT_EQ(arena.model.allocated_bytes(), 8 * kMiB);
 }
 
-// The same rules without any bookkeeping: what is in use, in order; free is what lies between.
+// A reference with the same rules and no bookkeeping: a list of used ranges, in order; the gaps are free.
 class PlainArena {
  public:
   struct Used {

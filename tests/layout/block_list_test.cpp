@@ -33,7 +33,7 @@ TEST(BlockList, NeighboursAreOneRun) {
   EXPECT_TRUE(BlockList().empty());
 }
 
-// The same as a vector of blocks.
+// A reference list: a vector of blocks.
 TEST(BlockList, IsLikeAVector) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Random random(seed);

@@ -177,7 +177,7 @@ class ReferenceAllocator {
       for (std::size_t s = 0; s < segments.size(); ++s) {
         Segment& segment = segments[s];
         if (segment.gone || segment.stream != stream || segment.small != small) continue;
-        // From every place without memory, together with a free block before it.
+        // A search begins at every place without memory, together with a free block before it.
         for (std::uint64_t i = 0; i < segment.cells.size(); ++i) {
           if (segment.cells[i] != kUnmapped || (i != 0 && segment.cells[i - 1] == kUnmapped)) continue;
           std::uint64_t first = i;

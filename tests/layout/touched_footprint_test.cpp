@@ -80,7 +80,8 @@ TEST(TouchedFootprint, CountsTouchesOfAGpuToManagedMemory) {
   EXPECT_EQ(touched({object(1, 64 * kMiB, trace::ObjectKind::kDevice), kernel(1, 0, 8 * kMiB)}), 0);
 }
 
-// By the definition: at every record, the blocks that have been touched and will be again before they are freed.
+// The footprint by its definition: at every record, the blocks that have been touched and will be touched again before
+// they are freed.
 class Naive {
  public:
   void allocate(trace::ObjectId id, std::uint64_t bytes) { bytes_[id] = bytes; }

@@ -110,7 +110,7 @@ TEST_F(GenerateLlm, RecomputationHoldsLessAndLaunchesMore) {
   const auto kernels = [](const std::vector<Json>& all) {
     return std::ranges::count_if(all, [](const Json& record) { return record["t"] == "kernel"; });
   };
-  // So many tokens that activations outweigh the weights.
+  // The number of tokens makes activations outweigh the weights.
   Json large = small_model();
   large["num_hidden_layers"] = 8;
   large["uvmsim"]["tokens"] = 256;

@@ -24,8 +24,8 @@ struct Case {
   const char* recording;  // below workloads/
   const char* system;
   llm::Given given;
-  // How far slowdowns at 1.25, 1.5 and 2 may be from the recording's, in percent. The goal is 15. Those of
-  // training steps and of tokens that wait for the host are further off (docs/language_models.md has the table).
+  // The tolerance of slowdowns at 1.25, 1.5 and 2 against the recording's, in percent. The goal is 15. Training steps
+  // and tokens that wait for the host are further off (docs/language_models.md has the table).
   std::vector<int> tolerance_percent;
 };
 

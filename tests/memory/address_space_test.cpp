@@ -97,7 +97,7 @@ TEST(AddressSpace, FreeingTwiceOrWithPagesIsAModelError) {
   EXPECT_THROW(space.free(b, 1), ModelError);
 }
 
-// State is made when somebody asks for it; until then nothing takes memory, and all is as it was allocated.
+// State is made when it is first used; until then it takes no memory, and all blocks are as they were allocated.
 TEST(AddressSpace, LargeRangesTakeNoMemoryUntilTheyAreUsed) {
   AddressSpace space(1);
   const std::uint64_t blocks = std::uint64_t{1} << 26;  // 2^47 bytes
@@ -128,7 +128,7 @@ TEST(AddressSpace, LargeRangesTakeNoMemoryUntilTheyAreUsed) {
   EXPECT_FALSE(space.block(BlockIndex(77)).live);
 }
 
-// As if every block had had its state from the beginning: frees of parts, hints of ranges, blocks asked for at random.
+// The reference gives every block its state at once: frees of parts, hints of ranges, and random uses give the same.
 TEST(AddressSpace, WhoAsksMakesNoDifference) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed);

@@ -200,7 +200,7 @@ class EveryEvictor : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Evict, EveryEvictor, ::testing::ValuesIn(EveryEvictor::names()),
                          [](const auto& info) { return "evict_" + info.param; });
 
-// Not required by conformance_test.cpp, because a policy may do otherwise: evicting an empty chunk costs nothing.
+// An empty chunk costs nothing to evict. conformance_test.cpp does not require this, because a policy may do otherwise.
 TEST_P(EveryEvictor, TakesEmptiedAndDiscardedChunksFirst) {
   const auto policy = evictor(GetParam(), 4);
   const auto bring = [&](ChunkId chunk, std::uint64_t content) {

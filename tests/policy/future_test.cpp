@@ -95,7 +95,7 @@ TEST(Future, TakesTheNearestPlaceOfWhatArrives) {
   EXPECT_EQ(future.now(), 6u) << "five behind, five ahead";
 }
 
-// Against a search through all events.
+// The reference is a search through all events.
 TEST(Future, AgreesWithASearchOnRandomPrograms) {
   Random random(2);
   for (int round = 0; round < 200; ++round) {
@@ -139,7 +139,7 @@ TEST(Future, AgreesWithASearchOnRandomPrograms) {
   }
 }
 
-// By type: who takes a Future has to be of class D4, and the other way round.
+// The types enforce it: a policy that takes a Future must be of class D4, and the other way round.
 template <InformationClass Class>
 class Plain : public Evictor {
  public:

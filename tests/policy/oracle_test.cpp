@@ -80,7 +80,7 @@ TEST(Min, IsBeladysOnTheStreamsOfLibCacheSim) {
   }
 }
 
-// V2: whoever else evicts.
+// V2: MIN loads no more than any other evictor.
 TEST(Min, NeverLoadsMoreThanAnyOther) {
   Random random(12);
   for (int round = 0; round < 60; ++round) {

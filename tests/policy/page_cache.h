@@ -22,9 +22,9 @@ namespace uvmsim::policy {
 // a free one. A policy that fills the slot `migrate` too is asked first: a page that it lets rest is not brought.
 class PageCache final : private EvictionQueries {
  public:
-  // `frames` >= 1. `future`, for policies of class D4: the stream itself, each access an operation with its number,
-  // from 1 (stream_future). It must outlive the cache, which tells it of every access. Throws InputError for the
-  // parameters, as PolicyEntry::resolve does, and where such a policy has no future.
+  // `frames` is at least 1. `future`, for policies of class D4, holds the stream itself, each access as an operation
+  // with its number, from 1 (stream_future); it must outlive the cache, which tells it of every access. Throws
+  // InputError for the parameters, as PolicyEntry::resolve() does, and if such a policy has no future.
   PageCache(const PolicyEntry& evictor, const GivenParameters& given, std::uint32_t frames, std::uint64_t seed = 1,
             Future* future = nullptr);
 

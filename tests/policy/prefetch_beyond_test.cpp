@@ -234,7 +234,7 @@ TEST(CppeLike, BringsThePagesThatWereUsedBefore) {
   space.evict(0, used);
   space.fault_on(22);
   EXPECT_TRUE(space.resident(0) == used);
-  // Another page of the unit: the pattern held once, so it stays; the unit comes.
+  // A fault on another page of the unit: the pattern was right once, so it stays, and the whole unit comes.
   space.fault_on(21);
   EXPECT_EQ(space.resident(0).count(), 16u);
   space.evict(0, PageMask::range(16, 12));

@@ -17,7 +17,7 @@
 namespace uvmsim::policy {
 namespace {
 
-// Those that fill this slot alone.
+// Returns the policies that fill this slot alone.
 std::vector<std::string> policies_of(Slot slot) {
   std::vector<std::string> names;
   for (const PolicyEntry* entry : built_ins()->list()) {
@@ -44,7 +44,7 @@ PolicyChoice twice_as_slow(PolicyChoice choice) {
   return choice;
 }
 
-// "prefetch_tree" or "plan_g10", in all slots that it fills; the others as they are.
+// Chooses a policy such as "prefetch_tree" or "plan_g10" in all slots that it fills; the others keep their policies.
 void choose(const std::string& label, RunOptions& options) {
   for (const PolicyEntry* entry : built_ins()->list()) {
     if (label != std::string(slot_name(entry->slot)) + "_" + entry->info.name) continue;
@@ -72,8 +72,8 @@ class EveryPolicy : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(V, EveryPolicy, ::testing::ValuesIn(all_policies()),
                          [](const auto& info) { return info.param; });
 
-// V1: capacity is never exceeded (and the audits of checked builds find pages and frames in balance); what came is
-// what left and what is there. V15: the same seed gives the same run.
+// V1: capacity is never exceeded (and the audits of checked builds find pages and frames in balance); the pages that
+// came are those that left and those that are there. V15: the same seed gives the same run.
 TEST_P(EveryPolicy, KeepsWithinCapacityLosesNothingAndRepeats) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
@@ -109,7 +109,7 @@ TEST_P(EveryPolicy, BeatsNoBound) {
   }
 }
 
-// V8: with memory for all there are no evictions, so that it does not matter who evicts.
+// V8: with memory for everything there are no evictions, so that the evictor makes no difference.
 TEST(EveryEvictor, IsTheSameWhereAllFits) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const uvmsim::Program program = some_program(200 + seed, true);
@@ -128,7 +128,7 @@ TEST(EveryEvictor, IsTheSameWhereAllFits) {
   }
 }
 
-// V8: a tree that is never dense enough is no tree; one that must be full grows units and no more.
+// V8: a tree that is never dense enough fetches nothing; one that must be full completes units and no more.
 TEST(Tree, DegeneratesToNoneAndToSequential) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
@@ -143,9 +143,10 @@ TEST(Tree, DegeneratesToNoneAndToSequential) {
   }
 }
 
-// V9: twice the bandwidth and half of every other cost, kernels' times too: half the time. Here the other way round,
-// which leaves whole numbers whole. Not exactly: what a kernel's steps take is rounded, and that may move a fault into
-// the next batch, or a prefetch call behind other work of its stream: in one of the four programs, not in more.
+// V9: with twice the bandwidth and half of every other cost, kernels' times too, a run takes half the time. The test
+// doubles the times instead, which keeps whole numbers whole. It is not exact: the times of a kernel's steps are
+// rounded, and that may move a fault into the next batch, or a prefetch call behind other work of its stream; this may
+// happen in one of the four programs, not in more.
 TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
   unsigned moved = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -190,8 +191,8 @@ TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
   EXPECT_LE(moved, 1u);
 }
 
-// V11: without prefetching, memory for all brings what is touched and nothing else; with it, never less. What comes is
-// demanded or prefetched.
+// V11: without prefetching and with memory for everything, the touched pages come and no others; with prefetching at
+// least those come. Every page that comes is counted as demanded or prefetched.
 TEST(EveryPrefetcher, BringsWhatIsTouchedAndSaysWhatElse) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     uvmsim::Program program;
@@ -231,8 +232,8 @@ TEST(EveryPrefetcher, BringsWhatIsTouchedAndSaysWhatElse) {
   }
 }
 
-// V10: who waits for one access does not wait; who waits for more than there are leaves everything that is read on the
-// host.
+// V10: a threshold of one access does not delay; a threshold above the number of accesses leaves everything that is
+// read on the host.
 TEST(Delayed, IsFirstTouchAtOneEndAndZeroCopyOfWhatIsReadAtTheOther) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
@@ -269,8 +270,8 @@ TEST(Delayed, IsFirstTouchAtOneEndAndZeroCopyOfWhatIsReadAtTheOther) {
   }
 }
 
-// V13: where victims are known and leave ahead of need, a link that carries as much out as in hides them: a stream
-// through a small memory is as fast as one that nothing has to leave, and as the link.
+// V13: if victims are known and leave ahead of need, a link that carries as much out as in hides evictions: a stream
+// through a small memory is as fast as one that evicts nothing, and as the link.
 TEST(EvictionAheadOfNeed, CostsAStreamNothingWhileTheLinkIsBusyBothWays) {
   constexpr std::uint64_t kBlocks = 192;
   const auto time_per_block = [&](const char* planner, std::uint64_t chunks) {
@@ -303,7 +304,7 @@ Pages random_pages(Random& random, std::uint64_t universe, int length) {
   return pages;
 }
 
-// V3: more memory, no more misses of MIN; what LRU and MIN hold, they hold with more memory too.
+// V3: MIN has no more misses with more memory; pages that LRU and MIN hold, they also hold with more memory.
 TEST(Streams, LruAndMinAreStackAlgorithms) {
   Random random(31);
   for (int round = 0; round < 60; ++round) {
@@ -352,7 +353,7 @@ TEST(Streams, LruMissesFollowFromStackDistances) {
   }
 }
 
-// V9: pages have no names. (Evictors that look at neighbours, or draw, are left out.)
+// V9: the names of pages do not matter. (Evictors that look at neighbours, or draw random numbers, are left out.)
 TEST(Streams, NamesOfPagesDoNotMatter) {
   Random random(51);
   for (int round = 0; round < 40; ++round) {
@@ -370,7 +371,8 @@ TEST(Streams, NamesOfPagesDoNotMatter) {
   }
 }
 
-// V14: who asks for the one page that is missing gets a miss every time, whoever evicts; MIN, who knows, hardly any.
+// V14: a program that always asks for the one page that is missing gets a miss every time, under any evictor; MIN,
+// which knows the program, has hardly any.
 TEST(Streams, AnAdversaryMakesEveryDemandPolicyMiss) {
   constexpr std::uint64_t kLength = 400;
   for (const std::string& name : policies_of(Slot::kEvict)) {

@@ -163,7 +163,7 @@ TEST(Registry, RandomNumbersFollowFromSeedAndName) {
   EXPECT_EQ(registry.find(Slot::kEvict, "dice").info.decision_cost, Nanoseconds(7));
 }
 
-// Hooks that nobody would call are mistakes: each of these declares class D0.
+// Hooks that are never called are mistakes: each of these declares class D0.
 class Touched : public Dice {
  public:
   using Dice::Dice;

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Three GPUs in a row, 0 - 1 - 2, of so many chunks.
+// Returns the options of three GPUs in a row, 0 - 1 - 2, of `chunks` chunks each.
 RunOptions in_a_row(const std::string& route, std::uint64_t chunks, const GivenParameters& given = {}) {
   RunOptions options = options_with(chunks);
   options.system.gpus.assign(3, options.system.gpus.front());
@@ -99,7 +99,7 @@ TEST(Route, StripesAddUpTheHostLinks) {
   EXPECT_EQ(time("striped", {{"least_bytes", "2097152"}, {"gpus", "3"}}), time("striped", {}));
 }
 
-// Counts what it hears.
+// Counts its notifications.
 class Hearing : public Router {
  public:
   static ParameterTable parameters() { return {}; }

@@ -254,9 +254,9 @@ class TimedSwaps final : public PlanQueries {
   std::map<BlockIndex, Nanoseconds> away_, arrives_;  // when it has left; when it is back
 };
 
-// V16: with kernels that take exactly their time, what comes back is there in time. The plan itself never makes anybody
-// wait: whatever is due first goes over the link first. The planner orders what is due by begin, block after block,
-// which is late now and then.
+// V16: if kernels take exactly their time, fetched blocks arrive in time. The plan itself never causes a wait:
+// transfers use the link in the order of their deadlines. The planner orders transfers that are due by their begin,
+// block after block, which is late now and then.
 TEST(G10, MakesNobodyWait) {
   Random random(4);
   Nanoseconds stalls{}, time{};

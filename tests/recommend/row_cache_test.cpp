@@ -70,7 +70,7 @@ TEST(RowCache, RowsInUseStay) {
   EXPECT_THAT(outcome.uncached, ElementsAre(34, 35));
 }
 
-// Fetching ahead: the rows of the batch that computes meanwhile stay too.
+// When rows are fetched ahead, the rows of the batch that computes meanwhile stay, too.
 TEST(RowCache, RowsOfTheBatchBeforeAreLocked) {
   RowCache cache(CachePolicy::kLru, 1, 1);
   RowCache::Outcome outcome;
@@ -97,7 +97,7 @@ TEST(RowCache, ByUseCountsOnlyRowsUsedAsOftenEnter) {
   EXPECT_THAT(outcome.uncached, ElementsAre(50));
 }
 
-// The same rules in the plainest way: a list of (row, way) per set.
+// A reference with the same rules: a list of (row, way) per set.
 class Reference {
  public:
   Reference(CachePolicy policy, std::uint64_t sets, std::uint32_t locked)

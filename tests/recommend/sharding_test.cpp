@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables sharded over several GPUs: who has which rows, what GPUs send each other, what an optimizer adds.
+// Tables sharded over several GPUs: the rows of each GPU, the traffic between GPUs, and the state of an optimizer.
 #include "sim/recommend/sharding.h"
 
 #include <gtest/gtest.h>
@@ -288,7 +288,7 @@ TEST(Optimizer, StateIsAlwaysFp32) {
   EXPECT_EQ(some.counters.remote_access_bytes, some.rows.host_read_bytes + some.rows.host_written_bytes);
 }
 
-// Twice the footprint in the same memory: what fitted faults.
+// The footprint is doubled in the same memory: programs that fitted fault.
 TEST(Optimizer, StateTakesRoomFromTables) {
   Workload workload = workload_of({100000, 100000, 100000, 100000});
   workload.batch = 1024;

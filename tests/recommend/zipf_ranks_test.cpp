@@ -39,7 +39,7 @@ TEST(ZipfRanks, HasTheSharesOfTheLaw) {
   }
 }
 
-// Without end: the tail beyond rank n is n^(1 - alpha) / (alpha - 1) of zeta(alpha).
+// For endless ranks: the tail beyond rank n is n^(1 - alpha) / (alpha - 1) of zeta(alpha).
 TEST(ZipfRanks, GoesOnAsFarAsTheGeneratorOfFbgemm) {
   const ZipfRanks ranks(1150, ZipfRanks::kEndless);
   const auto tail = [](double from) { return std::pow(from, -0.15) / 0.15; };

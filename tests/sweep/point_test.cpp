@@ -162,7 +162,7 @@ TEST_F(PointId, EveryDeterminantChangesIt) {
   EXPECT_EQ(ids.size(), changes.size());
 }
 
-// The same run, said differently, keeps its id.
+// The same run keeps its id if it is spelled differently.
 TEST_F(PointId, NothingElseChangesIt) {
   const std::string before = id(point());
   EXPECT_EQ(id(point()), before);

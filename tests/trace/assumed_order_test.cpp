@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that hang on a grid which somebody made up are said to.
+// Results that depend on an invented grid are marked as such.
 #include "sim/trace/validate.h"
 
 #include <gmock/gmock.h>

@@ -29,10 +29,10 @@ TEST(Golden, Messages) {
               decompress(file("golden.uvmt")));
 }
 
-// What no file before minor version 4 says: the last of the samples is system memory.
+// Removes records that no file before minor version 4 can hold: the last of the samples is system memory.
 void before_minor_4(std::vector<Record>& records) { records.pop_back(); }
 
-// What no file before minor version 3 says.
+// Removes what no file before minor version 3 can hold.
 void before_minor_3(std::vector<Record>& records) {
   before_minor_4(records);
   for (Record& record : records) {

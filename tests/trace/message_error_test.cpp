@@ -224,7 +224,7 @@ struct ProtoField {
   unsigned number = 0;
 };
 
-// By message; read from the file, so that a field that is added there is tried, too.
+// Returns the fields by message, read from the file, so that a new field is tested, too.
 std::map<std::string, std::vector<ProtoField>> proto_fields() {
   std::ifstream file(UVMSIM_SOURCE_DIR "/sim/trace/uvmtrace.proto");
   std::map<std::string, std::vector<ProtoField>> all;
@@ -268,7 +268,7 @@ TEST(MessageErrors, NumbersThatDoNotFitTheirFieldsAreRefused) {
     if (record.type == "Kernel") try_fields("Phase", [](const std::string& fields) { return bytes(18, fields); });
   }
   EXPECT_GT(tried, 35u);
-  // Just so.
+  // The largest number that fits is accepted.
   EXPECT_TRUE(is_kernel(number(6, UINT32_MAX)));
   EXPECT_THAT(about_kernel(number(6, std::uint64_t{UINT32_MAX} + 1)), HasSubstr("field 6 holds 4294967296"));
 }

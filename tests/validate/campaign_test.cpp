@@ -225,7 +225,7 @@ config::SystemConfig small_gpu(std::uint64_t blocks) {
   return system;
 }
 
-// 16 blocks through 8: whatever is evicted is needed before what came after it, so every scan moves everything.
+// 16 blocks pass through 8: an evicted block is needed before those that came after it, so every scan moves everything.
 TEST(CampaignRun, ScansBeyondMemoryMoveTheWholeArrayInEveryStep) {
   Campaign campaign = scans(16, false);
   campaign.steady = SteadySteps{1, {}, {}, {}, ""};
@@ -254,8 +254,8 @@ TEST(CampaignRun, WithThresholdZeroEveryFaultBringsItsBlock) {
   for (std::size_t pass : {1u, 2u}) EXPECT_EQ(*whole.steps[pass].simulated[figure::kBytesIn], 0u);
 }
 
-// Half of the working set beyond memory: both halves come in once, and what the second one threw out comes again, which
-// throws out what comes after it.
+// Half of the working set exceeds memory: both halves come in once; the blocks that the second one evicted come again,
+// and evict those that are needed next.
 TEST(CampaignRun, PhasesBeyondAGivenCapacityBringEverythingAgain) {
   Campaign campaign;
   campaign.program = CampaignProgramKind::kPhaseScan;

@@ -68,9 +68,9 @@ struct CallEntry {
 inline bool allocates(Call call) { return call <= Call::kMap; }
 inline bool launches(Call call) { return call >= Call::kLaunch && call <= Call::kGraphLaunch; }
 
-// All of them, the plain calls and their twins for the per-thread default stream (_ptds, _ptsz).
+// Returns all recorded calls, the plain ones and their twins for the per-thread default stream (_ptds, _ptsz).
 std::span<const CallEntry> recorded_calls();
-// Null for a call that is not recorded.
+// Returns null for a call that is not recorded.
 const CallEntry* find_call(std::uint32_t number);
 
 }  // namespace uvmtrace::access

@@ -27,7 +27,8 @@ struct PendingLaunch {
   std::uint32_t shared_bytes = 0;
 };
 PendingLaunch& pending_launch();
-// True while this thread is in a call that allocates: the driver's own report of that memory is not another allocation.
+// Returns whether this thread is in a call that allocates: then the driver's own report of that memory is not another
+// allocation.
 bool inside_allocation();
 
 // Numbers operations on the GPU of this process, from 1.

@@ -15,7 +15,7 @@ void append(std::uint64_t first, std::uint64_t count, std::uint32_t mode, std::v
   }
 }
 
-// `bits` units of one word.
+// Appends `bits` units of one word.
 void append_word(std::uint64_t read, std::uint64_t write, std::uint64_t first, unsigned bits, std::vector<Run>& out) {
   unsigned at = 0;
   while (at < bits && ((read | write) >> at) != 0) {

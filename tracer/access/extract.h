@@ -22,7 +22,7 @@ struct Run {
 void append_runs(std::span<const std::uint64_t> read, std::span<const std::uint64_t> write, std::uint64_t first,
                  std::vector<Run>& out);
 
-// The same for one word of 32 units.
+// Appends one word of 32 units.
 void append_runs(std::uint32_t read, std::uint32_t write, std::uint64_t first, std::vector<Run>& out);
 
 }  // namespace uvmtrace::access

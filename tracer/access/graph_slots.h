@@ -19,7 +19,7 @@ class GraphSlots {
 
   // No kernel has a slot, before whatever the stream does next.
   bool begin(Sanitizer_StreamHandle stream, std::string& why);
-  // False without a reason: another kernel has this slot.
+  // Returns false without a reason if another kernel has this slot.
   bool put(std::uint64_t grid, const MarkSet& set, Sanitizer_StreamHandle stream, std::string& why);
   // The user data of all kernels of the graph.
   void* device_address() const { return memory_; }

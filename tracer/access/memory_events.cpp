@@ -12,7 +12,8 @@ void write_allocation(Allocations& allocations, const Allocation& allocation, co
   const bool pinned = std::string_view(allocation.kind) == "pinned";
   if (pinned && there && there->va == allocation.va && there->bytes == allocation.bytes) return;
   for (const Allocation& gone : allocations.add(allocation)) {
-    // Memory of a module that went without a word. Of the program's own, a missed free is all it can be.
+    // The memory is of a module that was unloaded without a report. For the program's own memory only a missed free is
+    // possible.
     JsonLine line = start_event("free");
     line.number("va", gone.va).text("kind", gone.kind);
     finish_event(std::move(line));

@@ -16,7 +16,7 @@ namespace uvmtrace::access {
 
 namespace {
 
-// Session::start makes it and nobody destroys it: callbacks may come after static destructors.
+// Session::start() creates it, and it is never destroyed: callbacks may come after static destructors.
 Session*& running() {
   static Session* session = nullptr;
   return session;

@@ -26,7 +26,7 @@ class Expectation {
     block_ = block;
   }
 
-  // `bytes` from `address` on, by a thread of the block with this linear number.
+  // Adds an access to `bytes` from `address` on, by a thread of the block with this linear number.
   void access(const void* address, std::uint64_t bytes, std::uint32_t mode, std::uint64_t block_number) {
     const auto first = reinterpret_cast<std::uint64_t>(address);
     for (std::uint64_t unit = first / kQuantum; unit <= (first + bytes - 1) / kQuantum; ++unit) quanta_[unit] |= mode;

@@ -26,8 +26,8 @@ struct Setting {
   std::string shown;  // for the trace's header: without the folder of this recording
 };
 
-// For runs that are recorded and the warm-up before them. What the caller's environment has already stays as it is.
-// `cache_folder`: where JAX keeps what the warm-up compiled; empty when there is none, XLA then chooses without timing.
+// Returns settings for recorded runs and the warm-up before them. Settings of the caller's environment stay.
+// `cache_folder`: where JAX keeps what the warm-up compiled; empty if there is none, then XLA chooses without timing.
 std::vector<Setting> repeatable_settings(const Frameworks& frameworks, const std::string& cache_folder);
 
 }  // namespace uvmtrace

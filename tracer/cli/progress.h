@@ -28,8 +28,8 @@ class Progress {
  public:
   using Say = std::function<void(const std::string&)>;
 
-  // `folder`: where the access pass writes its logs. `say` gets a line now and then: after `first`, then each time
-  // twice as long after the start, but at least every 2 minutes.
+  // `folder`: where the access pass writes its logs. `say` gets a line after `first`, then each time that the run is
+  // twice as old, but at least every 2 minutes.
   Progress(std::string folder, const Expected& expected, Say say,
            std::chrono::seconds first = std::chrono::seconds(10));
 

@@ -25,10 +25,10 @@ constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostLineBytes = std::size_t{4} << 20;
 constexpr std::uint64_t kMostRows = std::uint64_t{1} << 32;
 constexpr int kCompressionLevel = 6;
-// Of a compressed log that is not made to exhaust memory. Real ones are about 9 times smaller than their content.
+// The largest expansion of a compressed log, so that it cannot exhaust memory. Real logs expand about 9 times.
 constexpr std::uint64_t kMostExpansion = 500, kAlwaysAllowed = std::uint64_t{64} << 20;
 
-// The file ends within something.
+// Thrown if the file ends within an entry.
 struct CutOff {};
 
 class Bytes {
@@ -232,7 +232,7 @@ void write_fault_log(const std::vector<ProcessFaults>& processes, uvmsim::Atomic
       add_section(std::move(line), section.events, section.blocks, section.dropped, bytes);
       write(bytes);
     }
-    // Without its end the log of a killed program stays recognisable.
+    // A log without an end line shows that its program was killed.
     if (process.complete) write(end_line(process.dropped, process.problem));
   }
   file.commit();

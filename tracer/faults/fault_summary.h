@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a log of raw faults holds, in numbers.
+// A log of raw faults in numbers.
 #pragma once
 
 #include <array>

@@ -63,7 +63,7 @@ class Recorder {
     return {};
   }
 
-  // What comes from now on belongs to a section of that name. Waits until the events before are written.
+  // Begins a section of that name. Waits until the events before are written.
   void begin_section(const char* name) {
     if (::getpid() != process_) return;
     std::unique_lock lock(mutex_);

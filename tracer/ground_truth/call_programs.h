@@ -55,7 +55,7 @@ struct CallProgram {
   std::vector<Step> steps;
 };
 
-// In the order in which they should be made: what matters most comes first.
+// Returns the programs in the order of their importance.
 std::vector<CallProgram> call_programs();
 
 // The time of a step in a run of a program.

@@ -61,7 +61,7 @@ struct ListOptions {
 
 // The default set, about a hundred experiments. The same options give the same list.
 std::vector<Experiment> default_experiments(const ListOptions& options);
-// Those with two GPUs: one runs the kernels, the other has the memory at first. About forty.
+// Returns about forty experiments with two GPUs: one runs the kernels, the other has the memory at first.
 std::vector<Experiment> peer_experiments(const ListOptions& options);
 
 }  // namespace uvmtrace::ground_truth

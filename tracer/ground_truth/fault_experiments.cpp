@@ -28,7 +28,7 @@ class List {
   std::vector<FaultExperiment> list_;
 };
 
-// What one warp, one SM and all SMs raise: one page, pages of their own, blocks of 2 MB of their own.
+// Adds the faults of one warp, one SM and all SMs: on one page, on separate pages, in separate blocks of 2 MB.
 void add_single_touches(List& list, const FaultExperiment& kind, std::uint32_t sms) {
   const auto lanes = [&](const std::string& what, std::uint32_t grid, std::uint32_t threads, std::uint64_t pitch) {
     FaultExperiment one = kind;
@@ -61,7 +61,7 @@ void add_single_touches(List& list, const FaultExperiment& kind, std::uint32_t s
   walk("one_warp_walk_64blocks", 1, 1, 0, 64, kBlock);
 }
 
-// Independent accesses of one warp, each to a page of its own: limits of an SM.
+// Adds independent accesses of one warp, each to a page of its own, which show the limits of an SM.
 void add_bursts(List& list, const FaultExperiment& kind, std::uint32_t sms) {
   for (const std::uint32_t bytes : {4u, 16u}) {
     for (const std::uint32_t grid : {1u, 16u, sms}) {

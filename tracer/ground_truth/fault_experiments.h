@@ -36,7 +36,8 @@ struct FaultExperiment {
   std::uint64_t warp_pitch = 0;  // kWalk, kBurst: from a warp's memory to the next one's
 };
 
-// The list for a GPU with so many SMs: about 250, the largest of 138 MB on 132 SMs. `quick`: every eighth.
+// Returns the list for a GPU with that many SMs: about 250 experiments, the largest of 138 MB on 132 SMs. `quick`:
+// every eighth.
 std::vector<FaultExperiment> fault_experiments(std::uint32_t sm_count, bool quick);
 
 // Returns how many bytes from the start the experiment touches; not more than `bytes`.

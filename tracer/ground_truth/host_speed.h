@@ -14,7 +14,7 @@ struct HostSpeed {
   std::uint64_t page_touch_ps = 0;  // the first write to a 4 KB page of anonymous memory, its share of munmap included
 };
 
-// Half a second. Each is the least of several runs: what the host can do, not what else it was busy with.
+// Measures for half a second. Each number is the least of several runs, so that other work on the host does not count.
 HostSpeed measure_host_speed();
 
 // {"cpu":"...","step_ps":N,"chase_ps":N,"page_touch_ps":N}

@@ -59,7 +59,7 @@ __global__ void stream_write(Value* data, std::uint64_t count) {
   }
 }
 
-// Calls `launch` with a null pointer to a value of so many bytes.
+// Calls `launch` with a null pointer to a value of `access_bytes` bytes.
 template <class Launch>
 cudaError_t with_value(std::uint32_t access_bytes, Launch launch) {
   switch (access_bytes) {

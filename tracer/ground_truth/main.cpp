@@ -289,7 +289,7 @@ void time_without_listener(Worker& nobody, std::size_t i, std::uint32_t runs, Un
   }
 }
 
-// Both parts of the experiment in turns: half of the runs that nobody listens to, the recorded one, the other half.
+// Runs both parts of the experiment in turns: half of the unobserved runs, the recorded one, the other half.
 void make_one(Runner& runner, Worker* nobody, const Options& options, const Experiment& experiment, std::size_t i,
               std::uint32_t repeat, const std::string& host, std::FILE* out, Counts& counts) {
   try {

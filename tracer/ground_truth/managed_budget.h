@@ -22,8 +22,8 @@ class ManagedBudget {
   // `share_percent` of the free device memory; from 1 to kLargestSharePercent, larger values count as that.
   explicit ManagedBudget(std::uint32_t share_percent = kDefaultSharePercent);
 
-  // May `bytes` more be allocated, when the device has `free_device_bytes` free and the host `free_host_bytes` now?
-  // Empty: yes. Otherwise why not, in one line. Memory handed out before counts in full, resident or not.
+  // Returns why `bytes` more must not be allocated, in one line, when the device has `free_device_bytes` free and the
+  // host `free_host_bytes`; empty if they may. Memory handed out before counts in full, resident or not.
   std::string refusal(std::uint64_t bytes, std::uint64_t free_device_bytes, std::uint64_t free_host_bytes) const;
 
   void allocated(std::uint64_t bytes) { live_bytes_ += bytes; }

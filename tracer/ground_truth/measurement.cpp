@@ -61,7 +61,7 @@ std::string ranges_text(const std::vector<ByteRange>& ranges) {
 
 std::string touches_text(const Experiment& experiment) {
   std::string out = "[";
-  // Those of a `cpu` experiment are the host's and show in its events; the format has touches for kernels.
+  // Touches of a `cpu` experiment are the host's and show in its events; the format has touches for kernels.
   if (experiment.mode == Mode::kOrdered || experiment.mode == Mode::kParallel) {
     for (const Touch& touch : experiment.touches) {
       if (out.size() > 1) out += ',';

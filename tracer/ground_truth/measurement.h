@@ -44,7 +44,7 @@ struct Recording {
   std::uint64_t dropped = 0;  // records that CUPTI says it lost
 };
 
-// The same experiment while nobody listened, run by run. Listening makes it slower, up to 2.5 times.
+// The same experiment without CUPTI, run by run. CUPTI makes it slower, up to 2.5 times.
 struct Unobserved {
   std::vector<std::uint64_t> kernel_ns;  // sum of its kernels; empty where it has none
   std::vector<std::uint64_t> host_ns;    // accesses of the CPU, prefetches; empty where the host does nothing
@@ -64,7 +64,7 @@ std::string defect(const Experiment& experiment, const Measurement& measurement)
 
 // The line with its newline; times count from the first event. `repeat` from 1 on; later ones have _rep<n> in the name.
 std::string to_line(const Experiment& experiment, const Measurement& measurement, std::uint32_t repeat);
-// The same without events, for one that has a defect: only its unobserved times are of use.
+// Returns the line without events, for an experiment with a defect: only its unobserved times are of use.
 std::string to_line_of_times(const Experiment& experiment, const Measurement& measurement, std::uint32_t repeat);
 
 }  // namespace uvmtrace::ground_truth

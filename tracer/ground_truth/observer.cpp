@@ -27,7 +27,7 @@ struct Answer {
   char message[kMessageBytes] = {};
 };
 
-// False where the other process has ended.
+// Return false if the other process has ended.
 bool put(int socket, const void* data, std::size_t bytes) {
   return send(socket, data, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
 }

@@ -18,7 +18,7 @@ enum class Observer : std::uint8_t {
 inline constexpr std::array kObserverNames = {"nobody", "cupti", "queue_faults", "queue"};
 inline constexpr std::size_t kObservers = kObserverNames.size();
 
-// One run of an experiment by the clock, whoever listens. Sent between processes as it is.
+// The times of one run of an experiment, with or without CUPTI. Sent between processes as it is.
 struct Timing {
   std::uint64_t kernel_ns = 0;  // sum of its kernels, by CUDA events around each
   std::uint64_t host_ns = 0;    // the host's operations: accesses of the CPU, or prefetches until they are done

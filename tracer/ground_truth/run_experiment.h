@@ -19,10 +19,10 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // With what CUPTI records. Throws Refusal before anything is allocated, DeviceError when a CUDA call fails.
+  // Runs the experiment under CUPTI. Throws Refusal before anything is allocated, DeviceError if a CUDA call fails.
   Measurement run(const Experiment& experiment);
-  // By CUDA events and the host's clock, whoever listens or nobody; `prepared` is called when memory is as the
-  // experiment wants it. Throws alike.
+  // Times the experiment by CUDA events and the host's clock, with or without CUPTI; calls `prepared` when memory is as
+  // the experiment wants it. Throws as run() does.
   Timing time(const Experiment& experiment, const std::function<void()>& prepared);
 
  private:

@@ -16,11 +16,11 @@ namespace uvmtrace {
 
 namespace {
 constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
-// A helper that was loaded where nobody ever opens the log must not fill the memory.
+// A helper must not fill the memory if its log is never opened.
 constexpr std::size_t kMostEarlyBytes = std::size_t{64} << 20;
 constexpr auto kFlushPeriod = std::chrono::milliseconds(200);
 
-// 0 or the error.
+// Returns 0 or the error.
 int write_all(int file, const std::string& text) {
   std::size_t done = 0;
   while (done < text.size()) {

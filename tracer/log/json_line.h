@@ -38,7 +38,7 @@ class JsonLine {
     return *this;
   }
 
-  // Lists, nested as deep as wanted: begin_list("grid").item(1).item(2).end_list(); inner lists: begin_list().
+  // Begins a list, which may be nested: begin_list("grid").item(1).item(2).end_list(); inner lists: begin_list().
   JsonLine& begin_list(std::string_view key) {
     put_key(key);
     line_ += '[';

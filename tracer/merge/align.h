@@ -11,15 +11,15 @@ namespace uvmtrace {
 
 struct Alignment {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;  // positions in a and b, both ascending
-  // False when the sequences differ so much that the search was given up: then only what is equal from the front and
-  // from the back is matched.
+  // False if the search was given up because the sequences differ too much: then only equal parts at the front and the
+  // back are matched.
   bool whole = true;
 };
 
 Alignment align(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b);
 
-// The same of the longest ends of a and b of which at least `thousandths` (of the longer one) are common. What lies
-// before them is left alone, however much it differs. No pairs when there are no such ends.
+// Aligns the longest ends of a and b of which at least `thousandths` (of the longer one) are common. Parts before them
+// may differ and are left alone. Returns no pairs if there are no such ends.
 Alignment align_ends_of(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,
                         std::uint32_t thousandths);
 

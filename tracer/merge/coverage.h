@@ -13,12 +13,12 @@ namespace uvmtrace {
 // instrumentation has no hook (Compute Sanitizer 2025.4 documentation).
 bool may_use_tensor_copies(std::string_view kernel_name);
 
-// True when the instrumentation must have missed operands: of the things of at least a page that the launch was given
-// (`given`: the operator's tensors, else what its parameters point to) one got no mark at all; or nothing was given and
-// the launch touched no more than two pages (its workspace).
+// Returns whether the instrumentation must have missed operands: one of the things of at least a page that the launch
+// was given (`given`: the operator's tensors, else the targets of its parameters) got no mark at all; or nothing was
+// given and the launch touched no more than two pages (its workspace).
 bool misses_operands(const std::vector<Slot>& touched, const std::vector<Slot>& given, const World& world);
 
-// `touched` and of the things in `given` those that are not in it. By thing, ascending.
+// Returns `touched` with the things in `given` that it lacks, ascending by thing.
 std::vector<Slot> with_missing(std::vector<Slot> touched, const std::vector<Slot>& given);
 
 // Returns the union of both; for things in both, the union of their extents. By thing, ascending.

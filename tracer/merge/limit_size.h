@@ -10,7 +10,7 @@ namespace uvmtrace {
 // the smallest first. Returns false when nothing had to be done.
 bool limit_size(uvmsim::trace::Kernel& kernel);
 
-// The same with other limits, for tests: bytes of lists in the file, extents of phases in memory.
+// Does the same with other limits, for tests: bytes of lists in the file, extents of phases in memory.
 bool limit_size(uvmsim::trace::Kernel& kernel, std::size_t max_bytes, std::size_t max_phase_extents);
 
 }  // namespace uvmtrace

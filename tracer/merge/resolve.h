@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a launch's absolute quanta and pages to what it touched of each thing.
+// Converts a launch's absolute quanta and pages to its accesses to each thing.
 #pragma once
 
 #include <cstdint>

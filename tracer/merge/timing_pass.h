@@ -28,11 +28,11 @@ class TimingPass {
 
   void run(const FillAccesses& fill, const Take& take);
 
-  // For `fill`: the state when the launch happens.
+  // The state when the launch happens, for `fill`.
   const World& world() const { return world_; }
   const OpenOperators& operators() const { return operators_; }
   trace::ObjectId id_of(ThingIndex thing) const { return ids_[thing]; }
-  // A further object, made right before the launch.
+  // Adds a further object, made right before the launch.
   trace::ObjectId add_object(const Thing& thing, const Take& take);
 
  private:

@@ -30,7 +30,7 @@ bool has_ended(const LastEnds& last_ends, std::int64_t now_ns) {
   return std::all_of(last_ends.begin(), last_ends.end(), [now_ns](const auto& item) { return item.second <= now_ns; });
 }
 
-// At the time of `event`.
+// Returns a wait at the time of `event`.
 Event wait_at(const Event& event, std::int64_t time_ns) {
   Event wait = event;
   wait.begin_ns = wait.end_ns = time_ns;

@@ -38,7 +38,8 @@ Quanta quanta_of(const trace::ExtentList& extents, Wanted&& wanted) {
 
 std::uint64_t bytes_of(const Quanta& quanta) { return boost::icl::cardinality(quanta) * kQuantumBytes; }
 
-// Slots of phases, touches, order and counts would no longer fit, and who has them was seen.
+// Returns whether the kernel's accesses are a guess. Kernels with phases, touches, order or counts are left out: their
+// slots would no longer fit, and their accesses were seen.
 bool is_guess(const trace::Kernel& kernel) {
   const bool told =
       kernel.coverage == trace::Coverage::kOperatorSchema || kernel.coverage == trace::Coverage::kParameters;

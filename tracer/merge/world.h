@@ -61,7 +61,7 @@ class World {
 
   std::uint64_t repairs() const { return repairs_; }
 
-  // By thing: alive now. What is made later must be added.
+  // Returns by thing whether it is alive now. Things made later must be added.
   std::vector<bool> live_things() const;
 
  private:

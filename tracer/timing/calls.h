@@ -41,7 +41,7 @@ class CallTable {
   static CallTable& instance();
 
   void add(CUpti_CallbackId id, const CallHandler& handler);
-  // With the twin that a program compiled for per-thread default streams calls.
+  // Adds the call and its twin, which a program compiled for per-thread default streams calls.
   void add_pair(CUpti_CallbackId id, CUpti_CallbackId twin, const CallHandler& handler);
 
   // Calls `enable(id)` for every observed call.
@@ -52,7 +52,7 @@ class CallTable {
     }
   }
 
-  // From CUPTI's callback: both sites of every observed call.
+  // Called from CUPTI's callback, at both sites of every observed call.
   void dispatch(CUpti_CallbackId id, const CUpti_CallbackData& data);
 
  private:

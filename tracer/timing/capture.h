@@ -13,7 +13,7 @@ namespace uvmtrace {
 void begin_call_for_capture();
 // CUPTI announced a new graph node on this thread.
 void note_node_created();
-// After the call has returned: did it go into a graph?
+// Returns whether the call went into a graph. Call it after the call has returned.
 bool was_captured(const Call& call, CUstream stream);
 
 // A capture began or ended somewhere: while none is open, was_captured() costs nothing.

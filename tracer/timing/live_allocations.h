@@ -27,7 +27,7 @@ class LiveAllocations {
  public:
   static LiveAllocations& instance();
 
-  // False when exactly this allocation was there before.
+  // Returns false if exactly this allocation was there before.
   bool insert(const Allocation& allocation);
   std::optional<Allocation> remove(std::uint64_t va);
   // Removes those that begin in the range, in order.

@@ -41,7 +41,7 @@ class TensorMaps {
   // In the parameters as the GPU gets them, `kernel` being wanted. By offset, ascending.
   std::vector<MapParameter> find(const std::vector<unsigned char>& parameters);
 
-  // True while this thread encodes maps to learn: such calls are not the program's.
+  // Returns whether this thread encodes maps to learn: such calls are not the program's.
   static bool is_own_call();
 
  private:

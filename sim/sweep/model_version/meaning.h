@@ -83,7 +83,7 @@ class Meaning {
     }
   }
 
-  // "text", or R"x(text)x".
+  // Copies a literal: "text", or R"x(text)x".
   void copy_text() {
     if (out_.empty() || out_.back() != 'R') return copy_to_end('"');
     const std::size_t open = source_.find('(', at_);

@@ -148,7 +148,7 @@ TEST_F(RecordTest, KeepLogs) {
   program("echo hello");
   ASSERT_EQ(record("--keep-logs logs").exit_code, 0);
   EXPECT_EQ(folder.read("logs/access_pass.txt"), "hello\n");
-  // Those of another recording stay, and no new ones are mixed in.
+  // Logs of another recording stay, and no new ones are mixed in.
   const CommandResult again = record("--keep-logs logs");
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_THAT(again.err, HasSubstr("--keep-logs: logs: is not empty"));

@@ -50,7 +50,7 @@ TEST(CopyCode, KnownKernels) {
   }
 }
 
-// Whatever the bytes are, the end is reached, and every instruction of a copy is one.
+// With any bytes the end is reached, and every instruction found is one of a copy.
 TEST(CopyCode, DamagedCode) {
   std::uint64_t state = 1;
   const auto below = [&](std::uint64_t limit) {

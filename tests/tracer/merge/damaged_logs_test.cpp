@@ -73,7 +73,7 @@ std::string damaged(const std::string& text, Random& random) {
   return random.below(8) == 0 ? out.substr(0, random.below(out.size())) : out;
 }
 
-// True when the logs were merged.
+// Returns whether the logs were merged.
 bool merge_damaged(const std::string& timing_text, const std::string& access_text) {
   MergeOptions options;
   options.match_thousandths = 0;

@@ -151,7 +151,7 @@ TEST(Match, MemoryByOrderAndSize) {
   EXPECT_EQ(merged.summary.unmatched_memory, 1u);
 }
 
-// Equal sizes: the launches in between hold the order in place.
+// The objects have equal sizes: the launches in between fix the order.
 TEST(Match, MemoryBetweenLaunches) {
   LogBuilder timing(Pass::kTiming), access(Pass::kAccess);
   timing.alloc(kBase, 4096);
@@ -277,7 +277,7 @@ TEST(MatchPrologue, EndsWhereAMarkedIterationBegins) {
   EXPECT_EQ(ranges[3].name, "model");
 }
 
-// With marks no other place will do: half an iteration is none.
+// With marks, half an iteration is not accepted as a match.
 TEST(MatchPrologue, IterationsThatAllDifferAreRefused) {
   EXPECT_THAT(error_of(iterations(Pass::kTiming, "step", 3, "a"), iterations(Pass::kAccess, "step", 3, "b")),
               HasSubstr("21 of 31 launches match"));
