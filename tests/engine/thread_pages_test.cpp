@@ -37,7 +37,8 @@ Walk walk_of(std::uint64_t threads, std::uint32_t block, std::uint64_t pages, st
   section.operands = {operand};
   section.longest = pages;
   section.steps = static_cast<std::uint32_t>((pages + threads - 1) / threads * accesses);
-  engine::SectionRun run(section);
+  work.sections.push_back(std::move(section));
+  engine::SectionRun run(work.sections.front());
   run.watch([](std::uint32_t) { return true; });
   return {std::move(work), std::move(run)};
 }

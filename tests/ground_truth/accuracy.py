@@ -3,7 +3,9 @@
 """All ground truth in one table, the worst first: simulated against measured time.
 
     accuracy.py UVMSIM             run everything (some ten minutes) and print the table
-    accuracy.py UVMSIM --update    and write it into docs/accuracy.md, and its lines into README.md
+    accuracy.py UVMSIM --update    and write it into docs/accuracy.md, its lines into README.md, and the programs
+                                   beyond memory into docs/how_right.md
+    accuracy.py UVMSIM --update-programs   the same, but run only the programs of others, and keep the other rows
     accuracy.py --readme           whether the README's lines are those of docs/accuracy.md; runs nothing
 
 A row is a kind of experiment of one file, a program beyond memory, or a whole model. "kept apart": nothing was chosen
@@ -27,7 +29,8 @@ sys.path.insert(0, FOLDER)
 import score_classes  # noqa: E402
 
 PAGE, README = os.path.join(TOP, "docs", "accuracy.md"), os.path.join(TOP, "README.md")
-BEGIN, END = "<!-- accuracy:begin -->", "<!-- accuracy:end -->"
+HOW_RIGHT = os.path.join(TOP, "docs", "how_right.md")
+ACCURACY, BEYOND = "accuracy", "beyond-memory"  # the marks in these pages
 APART, FITTED, LOOKED = "kept apart", "fitted on", "looked at"
 
 # File, system, what it is, and how each class of it was used.
@@ -60,6 +63,8 @@ CAMPAIGNS = [
     ("oversubscribed_gtx1080ti.jsonl", "gtx1080ti-pcie3", "GTX 1080 Ti", ("t5", "t20")),
     ("oversubscribed_rtx5090.jsonl", "rtx5090-pcie5", "RTX 5090", ("seq_stream_1.25", "gemm_one_1.07")),
     ("oversubscribed_a30.jsonl", "a30-pcie4", "A30", ()),
+    ("oversubscribed_rtx3090.jsonl", "rtx3090-pcie4", "RTX 3090", ("mvt_1.00",)),
+    ("oversubscribed_v100.jsonl", "v100-pcie-16g", "V100", ()),
 ]
 # Folder of the traces, file of the measurements, system, models, how they were used.
 MODELS = [
@@ -82,7 +87,7 @@ class Row:
     what: str
     use: str
     errors: dict  # name: signed error of the time in percent
-    beyond: bool = False  # GPU memory
+    beyond: str = ""  # GPU memory: the program's line of that table
 
     @property
     def worst(self):
@@ -160,8 +165,30 @@ def rows_of_campaigns(uvmsim):
             errors = {f"{one['name']}, {step}": error_of(pair) for step, pair in times.items() if pair}
             if errors:
                 use = FITTED if one["name"].startswith(fitted) else APART
-                rows.append(Row(place, one["name"], use, errors, beyond))
+                rows.append(Row(place, one["name"], use, errors, beyond_line(place, one, use) if beyond else ""))
     return rows
+
+
+def milliseconds(ns):
+    return f"{ns / 1e6:,.0f}" if ns >= 1e8 else f"{ns / 1e6:.1f}"
+
+
+def beyond_line(place, one, use):
+    """A steady step of the program where it has one, else all steps that were measured."""
+    run = one["campaign"]
+    measured_steps = [step["time_ns"] for step in run["steps"] if "measured" in step["time_ns"]]
+    if run.get("steady_ns"):
+        what, pair = "steady step", run["steady_ns"]
+    elif measured_steps:
+        what = f"{len(measured_steps)} steps" if len(measured_steps) > 1 else "all"
+        pair = {side: sum(step[side] for step in measured_steps) for side in ("measured", "simulated")}
+    else:
+        what, pair = "all", run["finish_ns"]
+    share = run["capacity_blocks"] / run["footprint_blocks"]
+    return (
+        f"| {place} | `{one['name']}`, {what} | {share:.2f} | {milliseconds(pair['measured'])} |"
+        f" {milliseconds(pair['simulated'])} | {error_of(pair):+.1f} % | {use} |"
+    )
 
 
 def wall_time_of(rows):
@@ -187,32 +214,43 @@ def rows_of_models(uvmsim):
 
 
 def all_rows(uvmsim):
-    rows = rows_of_experiments(uvmsim) + rows_of_campaigns(uvmsim) + rows_of_models(uvmsim)
-    return sorted(rows, key=lambda row: -row.largest)
+    return rows_of_experiments(uvmsim) + rows_of_campaigns(uvmsim) + rows_of_models(uvmsim)
 
 
 HEADER = "| machine | what | used | n | median error of time | worst | which |\n|---|---|---|---|---|---|---|"
 
 
-def table_of(rows):
-    lines = [HEADER]
+BEYOND_HEADER = (
+    "| GPU | program | memory / data | measured ms | simulated ms | error | used |\n|---|---|---|---|---|---|---|"
+)
+
+
+def beyond_table(rows):
+    return "\n".join([BEYOND_HEADER] + [row.beyond for row in rows if row.beyond])
+
+
+def table_of(rows, kept=()):
+    """`kept`: lines of the old table that stay. The worst first."""
+    lines = list(kept)
     for row in rows:
         what = f"{row.what} (beyond memory)" if row.beyond else row.what
         lines.append(
             f"| {row.place} | {what} | {row.use} | {len(row.errors)} | {row.median:.1f} % | {row.errors[row.worst]:+.1f} % |"
             f" `{row.worst}` |"
         )
-    return "\n".join(lines)
+    return "\n".join([HEADER] + sorted(lines, key=lambda line: -abs(parsed_line(line)[5])))
+
+
+def parsed_line(line):
+    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+    if len(cells) != 7 or not cells[3].isdigit():
+        return None
+    return (*cells[:3], int(cells[3]), float(cells[4].rstrip(" %")), float(cells[5].rstrip(" %")), cells[6])
 
 
 def parsed(table):
     """[(machine, what, use, n, median, worst, which)] of a table of this script."""
-    rows = []
-    for line in table.splitlines()[2:]:
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if len(cells) == 7:
-            rows.append((*cells[:3], int(cells[3]), float(cells[4].rstrip(" %")), float(cells[5].rstrip(" %")), cells[6]))
-    return rows
+    return [row for row in map(parsed_line, table.splitlines()) if row]
 
 
 def is_unobserved(machine):
@@ -252,10 +290,11 @@ def readme_lines(table):
     return "\n".join(lines)
 
 
-def between(text, where):
-    found = re.search(f"{re.escape(BEGIN)}\n(.*?)\n{re.escape(END)}", text, re.DOTALL)
+def between(text, mark, where):
+    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
+    found = re.search(f"{re.escape(begin)}\n(.*?)\n{re.escape(end)}", text, re.DOTALL)
     if not found:
-        raise SystemExit(f"accuracy.py: {where}: the lines {BEGIN} and {END} are missing")
+        raise SystemExit(f"accuracy.py: {where}: the lines {begin} and {end} are missing")
     return found.group(1)
 
 
@@ -264,35 +303,46 @@ def read(path):
         return file.read()
 
 
-def replace(path, content):
+def replace(path, mark, content):
     text = read(path)
-    old = between(text, path)
+    old = between(text, mark, path)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(text.replace(f"{BEGIN}\n{old}\n{END}", f"{BEGIN}\n{content}\n{END}"))
+        file.write(text.replace(f"<!-- {mark}:begin -->\n{old}\n", f"<!-- {mark}:begin -->\n{content}\n"))
 
 
 def check_readme():
-    wanted, there = readme_lines(between(read(PAGE), PAGE)), between(read(README), README)
-    if wanted == there:
+    wanted = readme_lines(between(read(PAGE), ACCURACY, PAGE))
+    if wanted == between(read(README), ACCURACY, README):
         return 0
     print("accuracy.py: README.md: its lines are not those of docs/accuracy.md, which are\n" + wanted, file=sys.stderr)
     return 1
+
+
+def others(line):
+    row = parsed_line(line)
+    return row is None or row[0] in MACHINES_OF_OTHERS
 
 
 def main():
     arguments = sys.argv[1:]
     if arguments == ["--readme"]:
         return check_readme()
-    if not arguments or arguments[0].startswith("-") or arguments[1:] not in ([], ["--update"]):
+    if not arguments or arguments[0].startswith("-") or arguments[1:] not in ([], ["--update"], ["--update-programs"]):
         print(__doc__)
         return 2
-    table = table_of(all_rows(arguments[0]))
-    if arguments[1:]:
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=TOP, capture_output=True, text=True, check=True)
-        replace(PAGE, f"{table}\n\nOf commit {commit.stdout.strip()}.")
-        replace(README, readme_lines(table))
+    if arguments[1:] == ["--update-programs"]:
+        rows = rows_of_campaigns(arguments[0])
+        table = table_of(rows, [line for line in between(read(PAGE), ACCURACY, PAGE).splitlines() if not others(line)])
     else:
+        rows = all_rows(arguments[0])
+        table = table_of(rows)
+    if not arguments[1:]:
         print(table)
+        return 0
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=TOP, capture_output=True, text=True, check=True)
+    replace(PAGE, ACCURACY, f"{table}\n\nOf commit {commit.stdout.strip()}.")
+    replace(README, ACCURACY, readme_lines(table))
+    replace(HOW_RIGHT, BEYOND, beyond_table(rows))
     return 0
 
 

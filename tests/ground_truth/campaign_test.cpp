@@ -55,8 +55,9 @@ void shorten(validate::Campaign& campaign) {
 
 validate::Validation replay(const CampaignFile& file) {
   validate::ExperimentFile experiments = read(file);
-  // P1_R3 does the same with a larger array.
-  std::erase_if(experiments.experiments, [](const auto& experiment) { return experiment.name == "P1_R2"; });
+  // P1_R3 does the same with a larger array; the thrashing of mvt_1.50 takes minutes with the model's checks.
+  std::erase_if(experiments.experiments,
+                [](const auto& experiment) { return experiment.name == "P1_R2" || experiment.name == "mvt_1.50"; });
   for (validate::Experiment& experiment : experiments.experiments) shorten(*experiment.campaign);
   return validate::validate({experiments}, config::load_system(file.system));
 }

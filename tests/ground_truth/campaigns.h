@@ -18,6 +18,8 @@ inline constexpr CampaignFile kCampaignFiles[] = {
     {"oversubscribed_gtx1080ti.jsonl", "gtx1080ti-pcie3"},
     {"oversubscribed_rtx5090.jsonl", "rtx5090-pcie5"},
     {"oversubscribed_a30.jsonl", "a30-pcie4"},
+    {"oversubscribed_rtx3090.jsonl", "rtx3090-pcie4"},
+    {"oversubscribed_v100.jsonl", "v100-pcie-16g"},
 };
 
 // The campaigns of all files.
