@@ -343,12 +343,13 @@ bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   if (lane.storing || lane.clear_view != view_) return false;
   const SectionRun& section = sections_[lane.section];
   std::uint32_t end = std::min(lane.clear[0], section.steps - 1);
-  const bool stores_too =
-      work_.within_pages ? !section.watched_outputs.empty() : section.early_stores && work_.pattern != Pattern::kTiles;
+  const bool stores_too = work_.accesses_per_page != 0 ? !section.watched_outputs.empty()
+                                                       : section.early_stores && work_.pattern != Pattern::kTiles;
   if (stores_too) end = std::min(end, lane.clear[1]);
   if (end <= lane.step + 1 || horizon_ <= now) return false;
   // Warps that come back to their pages stop behind the first of their SM that misses.
-  const Nanoseconds limit = work_.within_pages ? std::min(horizon_, others_clear_until(sms_[lane.sm])) : horizon_;
+  const Nanoseconds limit =
+      work_.accesses_per_page != 0 ? std::min(horizon_, others_clear_until(sms_[lane.sm])) : horizon_;
   if (limit <= now) return false;
   const Nanoseconds step = section.load_time + section.turn_time;
   const auto steps = static_cast<std::uint32_t>(

@@ -129,6 +129,7 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& p
   const std::uint64_t warps_per_block = ceil_div(threads_per_block, kWarpThreads);
   work.pattern = Pattern::kThreads;
   work.explicit_touches = !kernel.touches.empty();
+  work.threads_per_block = threads_per_block;
   work.threads = kernel.grid.count() * threads_per_block;
   work.touches.reserve(kernel.touches.size());
   for (const trace::Touch& touch : kernel.touches) {
@@ -144,30 +145,36 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& p
                             touch.mode != trace::AccessMode::kRead});
   }
   Section section;
-  std::uint64_t steps_per_page = 1;
+  std::uint64_t busy_threads = 0;
   if (work.explicit_touches) {
     work.chunk = ceil_div(work.touches.size(), work.threads);
+    busy_threads = work.touches.size();
   } else {
     for (const trace::ObjectAccess& access : kernel.accesses) {
       add_operands(section.operands, access.extents, access.object, places);
     }
     section.longest = longest(section.operands);
     work.chunk = ceil_div(section.longest, work.threads);
+    busy_threads = section.longest;
     if (kernel.bytes_per_thread_access != 0) {
-      steps_per_page = std::max<std::uint64_t>(1, kBasePageBytes / kernel.bytes_per_thread_access);
-      work.within_pages = true;
+      work.accesses_per_page = std::max<std::uint64_t>(1, kBasePageBytes / kernel.bytes_per_thread_access);
+      busy_threads *= work.accesses_per_page;
     }
   }
   section.units = kernel.grid.count() * warps_per_block;
   const std::uint64_t chunk = std::max<std::uint64_t>(work.chunk, 1);
-  if (chunk > std::numeric_limits<std::uint32_t>::max() / steps_per_page) {
+  // A thread that has a page for itself makes all accesses to it; threads that share a page share them.
+  const std::uint64_t per_page =
+      work.chunk <= 1 && work.accesses_per_page != 0
+          ? std::max<std::uint64_t>(1, section.longest * work.accesses_per_page / work.threads)
+          : std::max<std::uint64_t>(1, work.accesses_per_page);
+  if (chunk > std::numeric_limits<std::uint32_t>::max() / per_page) {
     throw_input_error("a thread of kernel '{}' makes {} accesses to each of {} pages; allowed: up to {} in all",
-                      kernel.name, steps_per_page, chunk, std::numeric_limits<std::uint32_t>::max());
+                      kernel.name, per_page, chunk, std::numeric_limits<std::uint32_t>::max());
   }
-  section.steps = static_cast<std::uint32_t>(chunk * steps_per_page);
+  section.steps = static_cast<std::uint32_t>(chunk * per_page);
   work.lanes = static_cast<std::uint32_t>(std::min<std::uint64_t>(section.units, resident_blocks * warps_per_block));
-  const std::uint64_t touched = work.explicit_touches ? work.touches.size() : section.longest;
-  section.units = units_to_simulate(section.units, ceil_div(touched, chunk), work.lanes);
+  section.units = units_to_simulate(section.units, ceil_div(busy_threads, chunk), work.lanes);
   work.units = section.units;
   work.lanes_per_sm_group = static_cast<std::uint32_t>(warps_per_block);
   work.sections.push_back(std::move(section));

@@ -212,8 +212,9 @@ struct KernelWork {
   bool explicit_touches = false;
   std::vector<PageRef> touches;
   std::uint64_t threads = 0;
-  std::uint64_t chunk = 0;    // touches, or pages per operand, of one thread; stride: number of pieces
-  bool within_pages = false;  // a step is an instruction, and takes less than a page of the longest operand
+  std::uint64_t chunk = 0;  // touches, or pages per operand, of one thread; stride: number of pieces
+  std::uint64_t threads_per_block = 1;
+  std::uint64_t accesses_per_page = 0;  // if not 0, a step is an access, and a thread comes back to a page so often
 
   bool touches_anything() const {
     return !touches.empty() || std::any_of(sections.begin(), sections.end(),

@@ -150,19 +150,19 @@ struct ThreadRange {
   std::uint64_t begin = 0, end = 0;
 };
 inline ThreadRange threads_of(const KernelWork& work, std::uint64_t unit) {
-  const std::uint64_t groups = work.units / work.lanes_per_sm_group;
-  const std::uint64_t threads_per_group = work.threads / groups;
-  const std::uint64_t group = unit / work.lanes_per_sm_group;
-  const std::uint64_t first = group * threads_per_group + unit % work.lanes_per_sm_group * kWarpThreads;
-  return {first, std::min(first + kWarpThreads, (group + 1) * threads_per_group)};
+  const std::uint64_t block = unit / work.lanes_per_sm_group * work.threads_per_block;
+  const std::uint64_t first = block + unit % work.lanes_per_sm_group * kWarpThreads;
+  return {first, std::min(first + kWarpThreads, block + work.threads_per_block)};
 }
 
-// Kernels within pages: where in an operand a thread's share lies. Of one that is shorter than a page per thread,
-// several threads share each page.
+// Kernels with several accesses per page: where in an operand the share of a thread begins. If there are fewer pages
+// than threads, several threads share each page, at most one per access; the threads behind the last page touch
+// nothing.
 struct ThreadShares {
   ThreadShares(const KernelWork& work, const Operand& operand)
       : pages(std::max<std::uint64_t>(1, (operand.pages + work.threads - 1) / work.threads)),
-        threads_per_page(std::max<std::uint64_t>(1, (work.threads + operand.pages - 1) / operand.pages)) {}
+        threads_per_page(
+            std::clamp<std::uint64_t>((work.threads + operand.pages - 1) / operand.pages, 1, work.accesses_per_page)) {}
   std::uint64_t first_page(std::uint64_t thread) const {
     return pages > 1 ? thread * pages : thread / threads_per_page;
   }
@@ -182,7 +182,7 @@ void thread_pages(const KernelWork& work, const SectionRun& section, std::uint64
     previous = page;
     f(run, 1, true);
   };
-  if (work.within_pages) {
+  if (work.accesses_per_page != 0) {
     for (const std::uint32_t i : section.watched(stores)) {
       const Operand& operand = section.operands[i];
       const ThreadShares shares(work, operand);
@@ -233,7 +233,7 @@ template <class F>
 std::uint64_t clear_steps(const KernelWork& work, const SectionRun& section, const Operand& operand, const Share& share,
                           std::uint64_t unit, std::uint32_t step, F&& first_missing) {
   const std::uint64_t n = share.pages();
-  if (work.within_pages) {
+  if (work.accesses_per_page != 0) {
     const ThreadShares shares(work, operand);
     const std::uint64_t into = shares.pages * step / section.steps;
     std::uint64_t clear = shares.pages;  // of a share's pages

@@ -23,8 +23,9 @@ struct Walk {
 Walk walk_of(std::uint64_t threads, std::uint32_t block, std::uint64_t pages, std::uint32_t accesses) {
   engine::KernelWork work;
   work.pattern = engine::Pattern::kThreads;
-  work.within_pages = true;
+  work.accesses_per_page = 1024;
   work.threads = threads;
+  work.threads_per_block = block;
   work.lanes_per_sm_group = (block + 31) / 32;
   work.units = threads / block * work.lanes_per_sm_group;
   engine::Section section;
@@ -140,6 +141,29 @@ TEST(RowPerThread, MovesEveryPageOnceWhenItFits) {
     const RunResult result = run(rows(), options_with(16), bytes);
     EXPECT_EQ(bytes_in(result.counters), 32 * kMiB) << bytes;
     EXPECT_EQ(result.counters.evictions, 0u) << bytes;
+  }
+}
+
+// More threads than accesses: the first ones make them all.
+TEST(ThreadPages, NoAccessIsLostAmongIdleThreads) {
+  for (const std::uint32_t blocks : {4u, 1u << 22}) {
+    for (const bool listed : {false, true}) {
+      Program program;
+      const trace::ObjectId id = program.alloc(8 * kMiB);
+      program.host(id);
+      trace::Kernel& kernel = program.kernel("few of many", 10000, {id});
+      kernel.grid.x = blocks;
+      kernel.block.x = 256;
+      kernel.distribution = trace::Distribution::kThreadChunk;
+      kernel.bytes_per_thread_access = 1024;
+      if (listed) {
+        for (std::uint64_t page = 0; page < 1000; ++page)
+          kernel.touches.push_back({0, 2 * page, trace::AccessMode::kRead});
+      }
+      RunOptions options = options_with(0);
+      options.prefetch.name = "none";
+      EXPECT_EQ(program.run(options).counters.faulting_pages, listed ? 1000u : 2048u) << blocks;
+    }
   }
 }
 
