@@ -215,7 +215,9 @@ TEST(Pickle, RefusesWhatLacksItsOperands) {
 TEST(Pickle, NumbersAreThoseThatPythonWrites) {
   using namespace std::string_literals;
   PlainValues values;
-  const auto number = [&](const std::string& bytes) { return values.integer_of(read_pickle("\x80\x04" + bytes + ".", values)); };
+  const auto number = [&](const std::string& bytes) {
+    return values.integer_of(read_pickle("\x80\x04" + bytes + ".", values));
+  };
   EXPECT_EQ(number("K\xff"s), 255);
   EXPECT_EQ(number("M\x01\x02"s), 513);
   EXPECT_EQ(number("J\xff\xff\xff\xff"s), -1);
@@ -263,8 +265,12 @@ TEST(Pickle, SharedValuesAreKeptOnce) {
   EXPECT_EQ(values.items_of(read_pickle(bytes + ".", values)).size(), 2u);
   // A list of events that every device shares: rows are limited by the file's size.
   const ScratchFolder folder;
-  std::string shared = "\x80\x04}(\x8c\x08segments]\x8c\x0d" "device_traces](](";
-  const std::string row = "}(\x8c\x06" "action\x8c\x03oomu";
+  std::string shared =
+      "\x80\x04}(\x8c\x08segments]\x8c\x0d"
+      "device_traces](](";
+  const std::string row =
+      "}(\x8c\x06"
+      "action\x8c\x03oomu";
   for (int i = 0; i < 100; ++i) shared += row;
   shared += "e\x94";
   for (int i = 0; i < 500; ++i) shared += std::string("h") + '\0';
