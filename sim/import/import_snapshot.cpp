@@ -38,7 +38,7 @@ class SnapshotConversion final : public Conversion<SnapshotImportSummary> {
     for (const auto& [at, bytes] : earlier_segments_) new_segment(at.first, at.second, bytes);
     for (const auto& [at, block] : earlier_blocks_) {
       ++summary.earlier_tensors;
-      new_tensor(at.first, at.second, block.bytes, 0,
+      new_tensor(at.first, at.second, block.bytes, stream(block.stream),
                  block.name.empty() ? "allocated before" : "before: " + block.name);
     }
   }
@@ -85,7 +85,7 @@ class SnapshotConversion final : public Conversion<SnapshotImportSummary> {
       } else if (event.action == Action::kAlloc || event.action == Action::kFree) {
         const bool made = event.action == Action::kAlloc;
         if (!made && !blocks.contains(at)) {
-          earlier_blocks_.emplace(at, MemorySnapshot::Block{event.address, event.bytes, ""});
+          earlier_blocks_.emplace(at, MemorySnapshot::Block{event.address, event.bytes, event.stream, ""});
         }
         blocks[at] = made;
       }

@@ -109,6 +109,11 @@ class SnapshotReader {
     return number(id, key, {}, std::min<std::uint64_t>(kMaxObjectBytes, INT64_MAX));
   }
 
+  std::uint64_t stream(SnapshotId id) const {
+    const SnapshotId stream = values_.find(id, "stream");
+    return values_.kind(stream) == SnapshotKind::kInteger ? static_cast<std::uint64_t>(values_.integer_of(stream)) : 0;
+  }
+
   // Returns the innermost frame outside of PyTorch; if there is none, the innermost one.
   const std::string& frame(SnapshotId id) {
     const SnapshotId frames = values_.find(id, "frames");
@@ -152,7 +157,7 @@ class SnapshotReader {
       next = begin + size;
       if (!text(block, "state").starts_with("active")) continue;
       const std::uint64_t requested = number(block, "requested_size", size, kMaxObjectBytes);
-      if (requested != 0) out.blocks.push_back({begin, std::min(requested, size), frame(block)});
+      if (requested != 0) out.blocks.push_back({begin, std::min(requested, size), stream(id), frame(block)});
     }
     snapshot_.segments.push_back(std::move(out));
   }
@@ -180,10 +185,7 @@ class SnapshotReader {
     out.device = device;
     out.address = address(id, "addr");
     out.bytes = bytes(id, "size");
-    const SnapshotId stream = values_.find(id, "stream");
-    if (values_.kind(stream) == SnapshotKind::kInteger) {
-      out.stream = static_cast<std::uint64_t>(values_.integer_of(stream));
-    }
+    out.stream = stream(id);
     out.time_us = static_cast<std::int64_t>(number(id, "time_us", 0, kLatestEventUs));
     if (out.action == MemorySnapshot::Action::kAlloc) out.name = frame(id);
     if (out.bytes != 0) snapshot_.events.push_back(std::move(out));

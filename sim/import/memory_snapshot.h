@@ -12,6 +12,7 @@ namespace uvmsim::trace {
 struct MemorySnapshot {
   struct Block {
     std::uint64_t address = 0, bytes = 0;
+    std::uint64_t stream = 0;
     std::string name;  // as Event::name
   };
   struct Segment {

@@ -109,114 +109,109 @@ TEST(ImportChakra, ProtobufHasTheKernelsOfTheLinkedProfile) {
 }
 
 // Texts of nodes as PyTorch writes them.
-class ImportChakraText : public ::testing::Test{protected : static std::string tensor(
-                             int storage, int elements, const std::string& device = "cuda:0", int offset = 0){
-                             return "[" + std::to_string(++tensors()) + "," + std::to_string(storage) + "," +
-                                    std::to_string(offset) + "," + std::to_string(elements) + ",4,\"" + device + "\"]";
-}
-static int& tensors() {
-  static int count = 0;
-  return count;
-}
-void node(int id, int parent, const std::string& name, const std::string& schema, const std::string& inputs,
-          const std::string& outputs, const std::string& more = "") {
-  nodes_ += (nodes_.empty() ? "" : ",") + std::string(R"({"id":)") + std::to_string(id) + R"(,"name":")" + name +
-            R"(","ctrl_deps":)" + std::to_string(parent) + more + R"(,"inputs":{"values":[)" + inputs +
-            R"(],"shapes":[],"types":[]},"outputs":{"values":[)" + outputs +
-            R"(],"shapes":[],"types":[]},"attrs":[{"name":"op_schema","type":"string","value":")" + schema + R"("}]})";
-}
-std::string text() const { return R"({"schema":"1.1.1-chakra.0.0.4","pid":1,"nodes":[)" + nodes_ + "]}"; }
-Imported import_text(const std::string& text) {
-  folder.write("et.json", text);
-  return import(folder.path("et.json"));
-}
-Imported import_nodes() { return import_text(text()); }
-std::string about(const std::string& text) {
-  return message_of([&] { import_text(text); });
-}
-// Nodes of one operator that names this tensor.
+class ImportChakraText : public ::testing::Test {
+ protected:
+  static std::string tensor(int storage, int elements, const std::string& device = "cuda:0", int offset = 0) {
+    static int count = 0;
+    return "[" + std::to_string(++count) + "," + std::to_string(storage) + "," + std::to_string(offset) + "," +
+           std::to_string(elements) + ",4,\"" + device + "\"]";
+  }
+  void node(int id, int parent, const std::string& name, const std::string& schema, const std::string& inputs,
+            const std::string& outputs, const std::string& more = "") {
+    nodes_ += (nodes_.empty() ? "" : ",") + std::string(R"({"id":)") + std::to_string(id) + R"(,"name":")" + name +
+              R"(","ctrl_deps":)" + std::to_string(parent) + more + R"(,"inputs":{"values":[)" + inputs +
+              R"(],"shapes":[],"types":[]},"outputs":{"values":[)" + outputs +
+              R"(],"shapes":[],"types":[]},"attrs":[{"name":"op_schema","type":"string","value":")" + schema + "\"}]}";
+  }
+  std::string text() const { return R"({"schema":"1.1.1-chakra.0.0.4","pid":1,"nodes":[)" + nodes_ + "]}"; }
+  Imported import_text(const std::string& text) {
+    folder.write("et.json", text);
+    return import(folder.path("et.json"));
+  }
+  Imported import_nodes() { return import_text(text()); }
+  std::string about(const std::string& text) {
+    return message_of([&] { import_text(text); });
+  }
+  // Of a file whose one operator names this tensor.
   std::string about_tensor(const std::string& value) {
-    return about(R"({"schema":"1.1.1-chakra.0.0.4","nodes":[{"id":1,"name":"a","ctrl_deps":0,"inputs":{"values":[)" +
-                 value + R"(]},"outputs":{"values":[]},"op_schema":"a(Tensor(a!) x) -> ()"}]
-  })");
+    return about(R"({"schema":"1.1.1-chakra.0.0.4","nodes":[{"id":1,"name":"a","inputs":{"values":[)" + value +
+                 R"(]},"op_schema":"a(Tensor(a!) x) -> Tensor"}]})");
   }
 
   const ScratchFolder folder;
 
  private:
   std::string nodes_;
-  }
-  ;
+};
 
-  TEST_F(ImportChakraText, OnlyOperatorsThatWriteAreKernels) {
-    node(1, 1, "[pytorch|profiler|execution_trace|thread]", "", "", "");
-    node(4, 3, "aten::empty", "aten::empty(int[] size) -> Tensor", "[64]", tensor(20, 1024));
-    node(5, 3, "aten::as_strided", "aten::as_strided(Tensor(a) self) -> Tensor(a)", tensor(20, 1024), tensor(20, 512));
-    node(6, 3, "aten::fill_", "aten::fill_.Scalar(Tensor(a!) self, Scalar v) -> Tensor(a!)", tensor(20, 1024) + ",1",
-         tensor(20, 1024));
-    node(3, 2, "aten::ones", "aten::ones(int[] size) -> Tensor", "[64]", tensor(20, 1024));
-    node(7, 2, "aten::add_", "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
-         tensor(10, 1024) + "," + tensor(20, 256, "cuda:0", 256) + ",1", tensor(10, 1024));
-    const Imported out = import_nodes();
-    const std::vector<Kernel> kernels = out.all<Kernel>();
-    ASSERT_EQ(kernels.size(), 2u);
-    EXPECT_EQ(kernels[0].name, "aten::fill_");
-    EXPECT_EQ(kernels[0].accesses.at(0).extents[0], (Extent{0, 8, AccessMode::kWrite}));
-    EXPECT_EQ(kernels[1].name, "aten::add_");
-    ASSERT_EQ(kernels[1].accesses.size(), 2u);
-    EXPECT_EQ(kernels[1].accesses[0].extents[0], (Extent{0, 8, AccessMode::kReadWrite}));
-    EXPECT_EQ(kernels[1].accesses[1].extents[0], (Extent{2, 2, AccessMode::kRead}));  // the second quarter
-    EXPECT_EQ(out.summary.earlier_tensors, 1u);                                       // storage 10
-    EXPECT_EQ(out.all<TensorAlloc>().at(1).name, "aten::empty");
-    EXPECT_EQ(out.all<TensorFree>().size(), 1u);
-  }
+TEST_F(ImportChakraText, OnlyOperatorsThatWriteAreKernels) {
+  node(1, 1, "[pytorch|profiler|execution_trace|thread]", "", "", "");
+  node(4, 3, "aten::empty", "aten::empty(int[] size) -> Tensor", "[64]", tensor(20, 1024));
+  node(5, 3, "aten::as_strided", "aten::as_strided(Tensor(a) self) -> Tensor(a)", tensor(20, 1024), tensor(20, 512));
+  node(6, 3, "aten::fill_", "aten::fill_.Scalar(Tensor(a!) self, Scalar v) -> Tensor(a!)", tensor(20, 1024) + ",1",
+       tensor(20, 1024));
+  node(3, 2, "aten::ones", "aten::ones(int[] size) -> Tensor", "[64]", tensor(20, 1024));
+  node(7, 2, "aten::add_", "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+       tensor(10, 1024) + "," + tensor(20, 256, "cuda:0", 256) + ",1", tensor(10, 1024));
+  const Imported out = import_nodes();
+  const std::vector<Kernel> kernels = out.all<Kernel>();
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0].name, "aten::fill_");
+  EXPECT_EQ(kernels[0].accesses.at(0).extents[0], (Extent{0, 8, AccessMode::kWrite}));
+  EXPECT_EQ(kernels[1].name, "aten::add_");
+  ASSERT_EQ(kernels[1].accesses.size(), 2u);
+  EXPECT_EQ(kernels[1].accesses[0].extents[0], (Extent{0, 8, AccessMode::kReadWrite}));
+  EXPECT_EQ(kernels[1].accesses[1].extents[0], (Extent{2, 2, AccessMode::kRead}));  // the second quarter
+  EXPECT_EQ(out.summary.earlier_tensors, 1u);                                       // storage 10
+  EXPECT_EQ(out.all<TensorAlloc>().at(1).name, "aten::empty");
+  EXPECT_EQ(out.all<TensorFree>().size(), 1u);
+}
 
-  TEST_F(ImportChakraText, AStorageThatIsReturnedAgainIsAnother) {
-    const std::string relu = "aten::relu(Tensor self) -> Tensor";
-    for (const int elements : {1024, 4096}) {
-      node(elements, 2, "aten::relu", relu, tensor(10, elements), tensor(20, elements));
-      node(elements + 1, 2, "aten::neg", "aten::neg(Tensor self) -> Tensor", tensor(20, elements),
-           tensor(30, elements));
-    }
-    const Imported out = import_nodes();
-    std::vector<std::uint64_t> sizes;
-    for (const TensorAlloc& tensor : out.all<TensorAlloc>()) sizes.push_back(tensor.bytes);
-    EXPECT_THAT(sizes, ElementsAre(16384u, 4096u, 4096u, 16384u, 16384u));
-    EXPECT_EQ(out.all<TensorFree>().size(), 4u);
+TEST_F(ImportChakraText, AStorageThatIsReturnedAgainIsAnother) {
+  const std::string relu = "aten::relu(Tensor self) -> Tensor";
+  for (const int elements : {1024, 4096}) {
+    node(elements, 2, "aten::relu", relu, tensor(10, elements), tensor(20, elements));
+    node(elements + 1, 2, "aten::neg", "aten::neg(Tensor self) -> Tensor", tensor(20, elements), tensor(30, elements));
   }
+  const Imported out = import_nodes();
+  std::vector<std::uint64_t> sizes;
+  for (const TensorAlloc& tensor : out.all<TensorAlloc>()) sizes.push_back(tensor.bytes);
+  EXPECT_THAT(sizes, ElementsAre(16384u, 4096u, 4096u, 16384u, 16384u));
+  EXPECT_EQ(out.all<TensorFree>().size(), 4u);
+}
 
-  TEST_F(ImportChakraText, KernelsOfALinkedProfileTakeTheirOperatorsTensors) {
-    node(3, 3, "ProfilerStep#7", "", "", "");
-    node(4, 3, "aten::relu", "aten::relu(Tensor self) -> Tensor", tensor(10, 1024), tensor(20, 1024));
-    node(5, 4, "relu_kernel", "", "", "", R"(,"cat":"kernel","ts":10.5,"inclusive_dur":12.25,"stream":9)");
-    node(6, 4, "Memset (Device)", "", "", "", R"(,"cat":"gpu_memset","ts":30,"inclusive_dur":1,"stream":9)");
-    node(7, 3, "aten::copy_", "aten::copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)",
-         tensor(20, 1024) + "," + tensor(50, 1024, "cpu"), tensor(20, 1024));
-    node(8, 7, "Memcpy HtoD (Pageable -> Device)", "", "", "",
-         R"(,"cat":"gpu_memcpy","ts":50,"inclusive_dur":2,"stream":9)");
-    const Imported out = import_nodes();
-    const std::vector<Kernel> kernels = out.all<Kernel>();
-    ASSERT_EQ(kernels.size(), 1u);
-    EXPECT_EQ(kernels[0].name, "relu_kernel");
-    EXPECT_EQ(kernels[0].duration_ns, 12250);
-    EXPECT_EQ(kernels[0].stream, 9u);
-    EXPECT_EQ(kernels[0].accesses.size(), 2u);
-    ASSERT_EQ(out.all<Memset>().size(), 1u);
-    EXPECT_EQ(out.all<Memset>()[0].bytes, 4096u);
-    ASSERT_EQ(out.all<Memcpy>().size(), 1u);
-    EXPECT_EQ(out.all<Memcpy>()[0].dst.object, kernels[0].accesses[1].object);
-    EXPECT_EQ(out.summary.iterations, 1u);
-    EXPECT_TRUE(out.summary.durations);
-  }
+TEST_F(ImportChakraText, KernelsOfALinkedProfileTakeTheirOperatorsTensors) {
+  node(3, 3, "ProfilerStep#7", "", "", "");
+  node(4, 3, "aten::relu", "aten::relu(Tensor self) -> Tensor", tensor(10, 1024), tensor(20, 1024));
+  node(5, 4, "relu_kernel", "", "", "", R"(,"cat":"kernel","ts":10.5,"inclusive_dur":12.25,"stream":9)");
+  node(6, 4, "Memset (Device)", "", "", "", R"(,"cat":"gpu_memset","ts":30,"inclusive_dur":1,"stream":9)");
+  node(7, 3, "aten::copy_", "aten::copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)",
+       tensor(20, 1024) + "," + tensor(50, 1024, "cpu"), tensor(20, 1024));
+  node(8, 7, "Memcpy HtoD (Pageable -> Device)", "", "", "",
+       R"(,"cat":"gpu_memcpy","ts":50,"inclusive_dur":2,"stream":9)");
+  const Imported out = import_nodes();
+  const std::vector<Kernel> kernels = out.all<Kernel>();
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].name, "relu_kernel");
+  EXPECT_EQ(kernels[0].duration_ns, 12250);
+  EXPECT_EQ(kernels[0].stream, 9u);
+  EXPECT_EQ(kernels[0].accesses.size(), 2u);
+  ASSERT_EQ(out.all<Memset>().size(), 1u);
+  EXPECT_EQ(out.all<Memset>()[0].bytes, 4096u);
+  ASSERT_EQ(out.all<Memcpy>().size(), 1u);
+  EXPECT_EQ(out.all<Memcpy>()[0].dst.object, kernels[0].accesses[1].object);
+  EXPECT_EQ(out.summary.iterations, 1u);
+  EXPECT_TRUE(out.summary.durations);
+}
 
 TEST_F(ImportChakraText, TheOldestFormHasItsFieldsBesideOneAnother) {
+  const std::string types = "[\"Tensor(float)\"]";
   const Imported out = import_text(
-      R"({"schema":"1.0.1","nodes":[{"name":"aten::neg","id":2,"parent":1,"op_schema":)"
-      R"("aten::neg(Tensor self) -> Tensor","inputs":[[3,4,0,1024,4]],"input_types":["Tensor(float)"],)"
-      R"("input_shapes":[[1024]],"outputs":[[5,6,0,1024,4]],"output_types":["Tensor(float)"],"output_shapes":[[1024]]}]
-})");
+      R"({"schema":"1.0.1","nodes":[{"name":"aten::neg","id":2,"parent":1,"inputs":[[3,4,0,1024,4]],"input_types":)" +
+      types + R"(,"input_shapes":[[1024]],"outputs":[[5,6,0,1024,4]],"output_types":)" + types +
+      R"(,"op_schema":"aten::neg(Tensor self) -> Tensor"}]})");
   EXPECT_EQ(out.summary.kernels, 1u);
-EXPECT_EQ(out.all<TensorAlloc>().size(), 2u);
+  EXPECT_EQ(out.all<TensorAlloc>().size(), 2u);
 }
 
 TEST_F(ImportChakraText, RefusesWhatCannotBe) {
