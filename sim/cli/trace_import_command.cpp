@@ -9,10 +9,12 @@
 #include "sim/cli/trace_verb.h"
 #include "sim/common/error.h"
 #include "sim/import/import_accelprof.h"
+#include "sim/import/import_chakra.h"
 #include "sim/import/import_kineto.h"
 #include "sim/import/import_nsys.h"
 #include "sim/import/import_raw.h"
 #include "sim/import/import_requests.h"
+#include "sim/import/import_snapshot.h"
 #include "sim/import/import_warp_log.h"
 #include "sim/report/numbers.h"
 #include "sim/sweep/values.h"
@@ -32,6 +34,10 @@ Converts what another tool recorded into a trace. Kinds:
   accelprof       AccelProf (PASTA): uvm_advisor_opt.log, or a folder of kernel_N.txt of mem_trace or hot_analysis
   kineto          a profile of PyTorch with memory events (profile_memory, record_shapes): sizes and lifetimes of
                   tensors, kernels, times. Accesses are inferred from operators
+  chakra          an execution trace of PyTorch (ExecutionTraceObserver) or Chakra (JSON, .et): operators with their
+                  tensors; kernels and times where a profile was linked. Accesses are inferred from operators
+  snapshot        a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot; pickle or JSON): segments, sizes,
+                  lifetimes, names. It has no kernels and no accesses; --accesses lifetimes assumes some
   nvbit           a log of NVBit's mem_trace: every address of every warp
   accelsim        Accel-Sim: a folder with kernelslist.g, the list, or one kernel (.traceg, .trace)
   requests        requests as libCacheSim reads them (lcs, vscsi, oracleGeneral, csv, txt, told by the content; plain or
@@ -203,6 +209,54 @@ void import_kineto(const std::string& path, const Values& values) {
   }
 }
 
+void import_chakra(const std::string& path, const Values& values) {
+  trace::ChakraImporter importer(path, {provenance(values)});
+  convert(importer, path, values);
+  const trace::ChakraImportSummary& summary = importer.summary();
+  fmt::print(stderr,
+             "{}: {} nodes: {} kernels, {} of them with accesses inferred from operators, {} copies, {} fills; {} "
+             "tensors of {}, {} of them allocated before; {} iterations\n",
+             path, summary.nodes, summary.kernels, summary.covered_kernels, summary.copies, summary.fills,
+             summary.tensors, report::format_bytes(summary.tensor_bytes), summary.earlier_tensors, summary.iterations);
+  if (!summary.durations) {
+    warn(
+        "{}: the trace has operators and no kernels: each that writes is one, its duration estimated from the touched "
+        "bytes (chakra_trace_link adds the kernels of a profile)",
+        path);
+  }
+  if (summary.left_out != 0) {
+    warn("{}: {} copies and fills are left out: the trace does not name their memory", path, summary.left_out);
+  }
+}
+
+void import_snapshot(const std::string& path, const Values& values) {
+  trace::SnapshotImportOptions options;
+  options.kind = object_kind(values);
+  const std::string accesses =
+      sweep::parse_choice("--accesses", values.text("accesses").value_or("none"), {"none", "lifetimes"});
+  const bool none = accesses == "none";
+  options.accesses = none ? trace::SnapshotAccesses::kNone : trace::SnapshotAccesses::kLifetimes;
+  options.provenance = provenance(values);
+  trace::SnapshotImporter importer(path, options);
+  convert(importer, path, values);
+  const trace::SnapshotImportSummary& summary = importer.summary();
+  fmt::print(stderr, "{}: {} segments, {} tensors, {} of them allocated before the history; at most {} at a time\n",
+             path, summary.segments, summary.tensors, summary.earlier_tensors,
+             report::format_bytes(summary.most_bytes));
+  const auto warn = [&path](const std::string& text) { cli::warn("{}: {}", path, text); };
+  if (!summary.history) {
+    warn("not recorded: the history (torch.cuda.memory._record_memory_history()): no memory is freed");
+  }
+  warn(none ? "a memory snapshot has no kernels: a replay moves nothing; --accesses lifetimes assumes accesses"
+            : "the accesses are assumed: each tensor is written after its allocation and read before its free");
+  if (summary.unplaced != 0) {
+    warn(fmt::format("{} tensors lie in no segment: pieces of expandable segments are no objects", summary.unplaced));
+  }
+  if (summary.out_of_memory != 0) {
+    warn(fmt::format("{} allocations failed (out of memory) and are left out", summary.out_of_memory));
+  }
+}
+
 void import_requests(const std::string& path, const Values& values) {
   trace::RequestsImportOptions options;
   options.page_bytes = size_of(values, "page-size", options.page_bytes);
@@ -264,6 +318,8 @@ const std::vector<Kind> kKinds = {{"raw", import_raw, {"kind", "quantum-bytes"}}
                                   {"nsys", import_nsys, {"process", "no-counters", "accesses", "iterations"}},
                                   {"accelprof", import_accelprof, {"kind"}},
                                   {"kineto", import_kineto, {}},
+                                  {"chakra", import_chakra, {}},
+                                  {"snapshot", import_snapshot, {"kind", "accesses"}},
                                   {"nvbit", import_nvbit, {"kind"}},
                                   {"accelsim", import_accelsim, {"kind"}},
                                   {"requests", import_requests, kRequestOptions},
@@ -303,13 +359,14 @@ CommandLine trace_import() {
                kLevel,
                {"provenance", "TEXT", "where the recording comes from, for the trace's header"},
                {"kind", "KIND",
-                "raw, accelprof, nvbit, accelsim: what the recorded allocations become: managed (default) or device"},
+                "raw, accelprof, nvbit, accelsim, snapshot: what the recorded allocations become: managed (default) or "
+                "device"},
                {"quantum-bytes", "SIZE", "raw: unit of the accesses, default 512; must divide every address"},
                {"process", "PID", "nsys: whose records, when several processes launched kernels"},
                {"no-counters", "", "nsys: leave out the driver's events, which a replay ignores"},
                {"accesses", "WHICH",
                 "nsys: pages that kernels and the host touched: moved (default; those that faulted and those moved "
-                "with them) or faulted (a lower bound)"},
+                "with them) or faulted (a lower bound). snapshot: none (default) or lifetimes"},
                {"iterations", "NAME",
                 "nsys: NVTX ranges that are iterations; default: ranges that repeat and hold the kernels"},
                {"page-size", "SIZE", "requests: page of the trace, default 4KiB"},

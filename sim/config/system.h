@@ -251,6 +251,8 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint64_t, free_ns, 6300, kCost, "cudaFree of managed memory that was never touched") \
   X(std::uint64_t, free_touched_ns, 22500, kCost, "cudaFree of managed memory that was populated") \
   X(std::uint64_t, free_ns_per_mib, 6800, kCost, "its part that grows with what was populated, beyond 2 MiB") \
+  X(std::uint64_t, free_host_ns, 30000, kCost, "cudaFree of managed memory of which the host has pages, beside the rest") \
+  X(std::uint64_t, free_host_block_ns, 4500, kCost, "its part that grows with the blocks of 2 MiB, beyond the first") \
   X(std::uint64_t, free_untouched_ns_per_gib, 4700, kCost, "part of free_ns that grows with the size") \
   X(std::uint64_t, device_allocate_ns, 30000, kCost, "cudaMalloc") \
   X(std::uint64_t, device_allocate_ns_per_gib, 100000, kCost, "its part that grows with the size") \

@@ -469,17 +469,24 @@ void HostThread::free_in_place(trace::ObjectId id, bool tensor) {
   }
 }
 
-// Returns the time of a cudaFree. Populated memory of up to 2 MB has one price (measured: configs/measurements).
+// Returns the time of a cudaFree. Populated memory of up to 2 MB has one price. Memory that has pages on the host costs
+// more, wherever its content is now, as the driver keeps these pages (measured: configs/measurements).
 std::uint64_t HostThread::managed_free_ns(const layout::BlockList& blocks, std::uint64_t bytes) const {
   const AddressSpace& space = process_.machine.space;
-  std::uint64_t pages = 0;
+  std::uint64_t pages = 0, host_blocks = 0;
   blocks.for_each_run([&](const layout::BlockList::Run& run) {
-    space.for_each_used(run.first, run.count, [&](BlockIndex b) { pages += space.resident_anywhere(b).count(); });
+    space.for_each_used(run.first, run.count, [&](BlockIndex b) {
+      pages += space.resident_anywhere(b).count();
+      host_blocks += space.block(b).host_backed.empty() ? 0 : 1;
+    });
   });
   pages = std::min(pages, (bytes + kBasePageBytes - 1) / kBasePageBytes);
   const config::RuntimeCosts& costs = process_.costs();
-  if (pages == 0) return costs.free_ns + (bytes >> 20) * costs.free_untouched_ns_per_gib / 1024;
-  return costs.free_touched_ns + (pages - std::min<std::uint64_t>(pages, kPagesPerBlock)) * costs.free_ns_per_mib / 256;
+  const std::uint64_t host_ns =
+      host_blocks == 0 ? 0 : costs.free_host_ns + (host_blocks - 1) * costs.free_host_block_ns;
+  if (pages == 0) return host_ns + costs.free_ns + (bytes >> 20) * costs.free_untouched_ns_per_gib / 1024;
+  return host_ns + costs.free_touched_ns +
+         (pages - std::min<std::uint64_t>(pages, kPagesPerBlock)) * costs.free_ns_per_mib / 256;
 }
 
 // Releases blocks. Those without state hold no pages.

@@ -5,16 +5,14 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "sim/common/error.h"
 #include "sim/formats/decimal.h"
 #include "sim/formats/json.h"
 #include "sim/formats/printable.h"
+#include "sim/import/whole_file.h"
 #include "sim/trace/foreign.h"
-#include "sim/trace/input.h"
 #include "sim/trace/limits.h"
-#include "sim/trace/zstd_stream.h"
 
 namespace uvmsim::trace {
 
@@ -23,7 +21,6 @@ namespace {
 using KinetoJson = nlohmann::json;
 
 constexpr double kLatestUs = 9e15;
-constexpr std::size_t kLargestFile = std::size_t{4} << 30;
 constexpr std::uint64_t kMostTensorBytes = kMaxObjectBytes;
 
 // Returns the bytes of one element of a type as PyTorch names it; 0: not a tensor.
@@ -66,7 +63,7 @@ class ProfileReader {
     if (!hint.empty() && hint.find("Kineto") == std::string::npos) {
       throw_input_error("{}: no profile of PyTorch{}", path_, hint);
     }
-    const std::string content = whole_content();
+    const std::string content = read_whole_file(path_);
     // Events are read and dropped one by one: reading takes little more memory than the rows that are kept.
     KinetoJson whole;
     try {
@@ -85,27 +82,6 @@ class ProfileReader {
   }
 
  private:
-  // Returns the file's content, unpacked.
-  std::string whole_content() const {
-    Input input = Input::from_file(path_);
-    PlainBytes bytes(input);
-    std::string content;
-    for (;;) {
-      constexpr std::size_t kPiece = std::size_t{1} << 20;
-      const std::size_t size = content.size();
-      if (size > kLargestFile) throw_input_error("{}: larger than {} bytes; record fewer steps", path_, kLargestFile);
-      content.resize(size + kPiece);
-      std::size_t taken = 0;
-      try {
-        taken = bytes.read(std::span(content).subspan(size));
-      } catch (const InputError& error) {
-        throw_input_error("{}: {}", path_, error.what());
-      }
-      content.resize(size + taken);
-      if (taken == 0) return content;
-    }
-  }
-
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
     throw_input_error("{}: event {}: {}", path_, events_, fmt::format(format, std::forward<Args>(args)...));

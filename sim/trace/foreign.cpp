@@ -2,9 +2,11 @@
 #include "sim/trace/foreign.h"
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
+#include "sim/trace/varint.h"
 #include "sim/trace/zstd_stream.h"
 
 namespace uvmsim::trace {
@@ -47,15 +49,11 @@ constexpr std::array kHolds = {
         "a profile of PyTorch (Kineto) or another trace of Chrome's form; read PyTorch's with `uvmsim trace import "
         "kineto`"},
     KnownStart{"\"schemaVersion\"", "a profile of PyTorch (Kineto); read it with `uvmsim trace import kineto`"},
-    KnownStart{
-        "-chakra.",
-        "an execution trace of PyTorch (Chakra), which has no importer; record a profile (torch.profiler) instead"},
-    KnownStart{"\"device_traces\"",
-               "a memory snapshot of PyTorch, which has no importer: it has no kernels; record a profile "
-               "(torch.profiler) instead"},
-    KnownStart{"\"segments\"",
-               "a memory snapshot of PyTorch, which has no importer: it has no kernels; record a profile "
-               "(torch.profiler) instead"},
+    KnownStart{"-chakra.", "an execution trace of PyTorch (Chakra); read it with `uvmsim trace import chakra`"},
+    KnownStart{"[pytorch|profiler|execution_",
+               "an execution trace of PyTorch (Chakra); read it with `uvmsim trace import chakra`"},
+    KnownStart{"\"device_traces\"", "a memory snapshot of PyTorch; read it with `uvmsim trace import snapshot`"},
+    KnownStart{"\"segment_type\"", "a memory snapshot of PyTorch; read it with `uvmsim trace import snapshot`"},
 };
 
 constexpr std::array kEndings = {
@@ -79,13 +77,29 @@ std::string describe_foreign(string_view start, string_view name) {
     if (start.starts_with(known.mark)) return std::string(known.what);
   }
   if (is_pickle(start)) {
-    return "a pickle of Python, perhaps a memory snapshot of PyTorch, which has no importer; record a profile "
-           "(torch.profiler)";
+    return "a pickle of Python; a memory snapshot of PyTorch is read with `uvmsim trace import snapshot`";
+  }
+  if (starts_chakra_trace(start)) {
+    return "an execution trace of Chakra (protobuf); read it with `uvmsim trace import chakra`";
   }
   for (const KnownStart& known : kHolds) {
     if (start.find(known.mark) != string_view::npos) return std::string(known.what);
   }
   return {};
+}
+
+bool starts_chakra_trace(string_view start) {
+  std::uint64_t size = 0;
+  if (!take_varint(start, size) || size == 0 || size > start.size()) return false;
+  for (start = start.substr(0, size); !start.empty();) {
+    // A version (field 1) or an attribute (field 2), each as bytes; an attribute begins with its name.
+    const char key = start.front();
+    start.remove_prefix(1);
+    if ((key != '\x0a' && key != '\x12') || !take_varint(start, size) || size > start.size()) return false;
+    if (key == '\x12' && (size == 0 || start.front() != '\x0a')) return false;
+    start.remove_prefix(size);
+  }
+  return true;
 }
 
 std::string describe_foreign_file(const std::string& path) {

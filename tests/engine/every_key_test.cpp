@@ -102,6 +102,9 @@ Program calls(unsigned gpus) {
   for (unsigned gpu = 0; gpu < gpus; ++gpu) program.free(kOnDevice + gpu);
   program.free(untouched);
   program.free(touched);
+  const trace::ObjectId of_host = program.alloc(8 * kMiB);
+  program.host(of_host);
+  program.free(of_host);
   return program;
 }
 

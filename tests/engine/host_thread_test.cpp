@@ -177,6 +177,29 @@ TEST(HostThread, AllocationCallsCostWhatTheSystemSays) {
   EXPECT_EQ(touched.run(options).counters.host_allocation_ns, 7000u + 640u + 20000u + 62u * 100u);
 }
 
+// Pages of the host cost a free more, also where a GPU holds their content now; memory born on a GPU has none.
+TEST(HostThread, FreeingPagesOfTheHostCostsMore) {
+  RunOptions options = options_with(0);
+  options.system.runtime.free_touched_ns = 20000;
+  options.system.runtime.free_ns_per_mib = 100;
+  const auto freed = [&](bool host, bool gpu) {
+    Program kept, gone;
+    for (Program* program : {&kept, &gone}) {
+      const trace::ObjectId data = program->alloc(64 * kMiB);
+      if (host) program->host(data);
+      if (gpu) program->prefetch(data, 0);
+      if (program == &gone) program->free(data);
+    }
+    return gone.run(options).counters.host_allocation_ns - kept.run(options).counters.host_allocation_ns;
+  };
+  const config::RuntimeCosts& costs = options.system.runtime;
+  const std::uint64_t bare = 20000u + 62u * 100u, more = costs.free_host_ns + 31 * costs.free_host_block_ns;
+  EXPECT_GT(more, 0u);
+  EXPECT_EQ(freed(false, true), bare);
+  EXPECT_EQ(freed(true, false), bare + more);
+  EXPECT_EQ(freed(true, true), bare + more);
+}
+
 TEST(HostThread, IdealTimeIsTheProgramWithoutManagedMemory) {
   const Costs c;
   Program program;
