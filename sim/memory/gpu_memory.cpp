@@ -27,8 +27,8 @@ ChunkId GpuMemory::allocate() {
 }
 
 void GpuMemory::release(ChunkId c, Reuse reuse) {
+  UVMSIM_CHECK(c.value < known_chunks() && chunk(c).state != ChunkState::kFree, "chunk {} is free already", c.value);
   RootChunk& root = chunk(c);
-  UVMSIM_CHECK(root.state != ChunkState::kFree, "chunk {} released twice", c.value);
   UVMSIM_CHECK(root.block == RootChunk::kNoBlock && root.used_slots == 0, "chunk {} is in use", c.value);
   if (root.split) std::erase(partly_used_, c.value);
   root.state = ChunkState::kFree;

@@ -116,11 +116,12 @@ class ProportionTest(CommandTest):
                 self.assert_in_proportion(trace, items, blocks)
 
     def test_of_every_policy(self):
-        """No policy keeps state for chunks that were never in use."""
+        """No policy keeps state for memory that was never in use. One is left out: it brings all memory that a kernel's
+        arguments name, so that all of it is in use."""
         trace = self.trace("t.jsonl", alloc(1, 1 << 46), kernel(few_pages(1)))
         half = ("--osf", "2", "--hypothetical-capacity", "--no-unlimited-run")
         for policy in json.loads(self.run_ok("policies", "--json").out)["policies"]:
-            if policy["slot"] == "schedule":  # for scenarios
+            if policy["slot"] == "schedule" or policy["name"] == "deepum_ideal":  # those of scenarios; see above
                 continue
             with self.subTest(f"{policy['slot']} {policy['name']}"):
                 done = self.run_measured("run", trace, *SYSTEM, *half, f"--{policy['slot']}", policy["name"])
