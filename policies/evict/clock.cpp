@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/policy/cache_policy.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -22,10 +23,7 @@ class Clock final : public CachePolicy {
   }
 
   explicit Clock(const PolicyContext& context)
-      : CachePolicy(context),
-        most_((1u << context.parameters.integer("bits")) - 1),
-        ring_(context.chunk_count),
-        used_(context.chunk_count) {}
+      : CachePolicy(context), most_((1u << context.parameters.integer("bits")) - 1), ring_(context.chunk_count) {}
 
   void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
     add_cache_state(digest, names);
@@ -52,7 +50,7 @@ class Clock final : public CachePolicy {
 
   unsigned most_;
   ChunkLists ring_;
-  std::vector<unsigned> used_;
+  PerChunk<unsigned> used_;
 };
 
 }  // namespace

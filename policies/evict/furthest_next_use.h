@@ -12,7 +12,7 @@ class FurthestNextUse : public CachePolicy {
  protected:
   // `largest_whole` is as in NextUseOrder.
   FurthestNextUse(const PolicyContext& context, const Future& future, std::uint64_t largest_whole)
-      : CachePolicy(context), by_next_use_(context.chunk_count, future, largest_whole) {}
+      : CachePolicy(context), by_next_use_(future, largest_whole) {}
 
   void insert(ChunkId chunk) override { by_next_use_.insert(chunk, content_of(chunk)); }
   void remove(ChunkId chunk) override { by_next_use_.remove(chunk); }

@@ -4,6 +4,7 @@
 
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/chunk_heap.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -22,8 +23,7 @@ class GreedyDualSizeFrequency final : public CachePolicy {
   }
   static ParameterTable parameters() { return {}; }
 
-  explicit GreedyDualSizeFrequency(const PolicyContext& context)
-      : CachePolicy(context), accesses_(context.chunk_count), by_worth_(context.chunk_count) {}
+  explicit GreedyDualSizeFrequency(const PolicyContext& context) : CachePolicy(context) {}
 
  private:
   using Worth = std::pair<std::uint64_t, std::uint64_t>;  // worth, time of the last access
@@ -43,7 +43,7 @@ class GreedyDualSizeFrequency final : public CachePolicy {
     return chunk;
   }
 
-  std::vector<std::uint64_t> accesses_;
+  PerChunk<std::uint64_t> accesses_;
   ChunkHeap<Worth> by_worth_;
   std::uint64_t floor_ = 0;
   std::uint64_t time_ = 0;

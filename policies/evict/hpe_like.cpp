@@ -10,6 +10,7 @@
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/chunk_groups.h"
 #include "sim/policy/ghost_list.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -34,6 +35,7 @@ class HpeLike final : public CachePolicy {
 
   explicit HpeLike(const PolicyContext& context)
       : CachePolicy(context),
+        chunk_count_(context.chunk_count),
         set_size_(static_cast<unsigned>(context.parameters.integer("set"))),
         interval_(static_cast<std::uint64_t>(context.parameters.integer("interval"))),
         regular_below_(context.parameters.real("regular_below")),
@@ -41,8 +43,6 @@ class HpeLike final : public CachePolicy {
         wrong_limit_(static_cast<std::uint64_t>(context.parameters.integer("wrong_limit"))),
         jump_(static_cast<std::uint64_t>(context.parameters.integer("jump"))),
         sets_(context.chunk_count, set_size_),
-        touches_(context.chunk_count, 0),
-        last_interval_(context.chunk_count, 0),
         evicted_(std::size_t{8} * set_size_) {}
 
   void on_freed(ContentIndex content) override { evicted_.take(content); }
@@ -102,7 +102,7 @@ class HpeLike final : public CachePolicy {
     }
     wrong_ = 0;
   }
-  std::uint64_t sets_limit() const { return touches_.size() / set_size_; }
+  std::uint64_t sets_limit() const { return chunk_count_ / set_size_; }
 
   // Searches from the youngest set of the old part on, past `skipped_` sets, for the first set that was fully used.
   ChunkId youngest_of_the_old(const EvictionQueries& queries) const {
@@ -116,12 +116,13 @@ class HpeLike final : public CachePolicy {
     return {};
   }
 
+  std::uint32_t chunk_count_;
   unsigned set_size_;
   std::uint64_t interval_;
   double regular_below_, lru_below_;
   std::uint64_t wrong_limit_, jump_;
   ChunkGroups sets_;
-  std::vector<std::uint64_t> touches_, last_interval_;  // by set
+  PerChunk<std::uint64_t> touches_, last_interval_;  // by set
   GhostList<> evicted_;
   Strategy strategy_ = Strategy::kUndecided;
   bool mru_now_ = false;       // for Strategy::kEither

@@ -6,6 +6,7 @@
 
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/chunk_list.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -30,7 +31,6 @@ class Landlord final : public CachePolicy {
   explicit Landlord(const PolicyContext& context)
       : CachePolicy(context),
         write_back_percent_(static_cast<std::uint64_t>(context.parameters.integer("write_back_percent"))),
-        rent_at_access_(context.chunk_count, 0),
         by_access_(context.chunk_count) {}
 
  private:
@@ -62,7 +62,7 @@ class Landlord final : public CachePolicy {
 
   std::uint64_t write_back_percent_;
   std::uint64_t rent_ = 0;
-  std::vector<std::uint64_t> rent_at_access_;
+  PerChunk<std::uint64_t> rent_at_access_;
   ChunkLists by_access_;
 };
 

@@ -13,6 +13,7 @@
 
 #include "policies/evict/learned_reuse_weights.h"
 #include "policies/weights.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -37,7 +38,7 @@ class LearnedReuse final : public Evictor {
       : weights_(weights_of(context.parameters, "weights", kReuseWeights)),
         sample_(static_cast<std::uint32_t>(context.parameters.integer("sample"))),
         random_(context.random),
-        chunks_(context.chunk_count) {}
+        chunk_count_(context.chunk_count) {}
 
   void on_allocated(ChunkId chunk, ContentIndex content) override {
     Chunk& taken = chunks_[chunk.value];
@@ -52,13 +53,13 @@ class LearnedReuse final : public Evictor {
 
   // Takes the first evictable chunks from a random place on as the sample. Empty chunks are evicted first.
   ChunkId select_victim(const EvictionQueries& queries) override {
-    const auto count = static_cast<std::uint32_t>(chunks_.size());
-    const auto start = static_cast<std::uint32_t>(random_.below(count));
+    const auto start = static_cast<std::uint32_t>(random_.below(chunk_count_));
     ChunkId best;
     std::int64_t latest = 0;
     std::uint32_t seen = 0;
-    for (std::uint32_t i = 0; i < count && seen < sample_; ++i) {
-      const ChunkId chunk{(start + i) % count};
+    for (std::uint32_t i = 0; i < chunk_count_ && seen < sample_; ++i) {
+      const ChunkId chunk{static_cast<std::uint32_t>((std::uint64_t{start} + i) % chunk_count_)};
+      if (chunk.value >= chunks_.size()) continue;
       const Chunk& candidate = chunks_[chunk.value];
       if (candidate.state == State::kFree || !queries.evictable(chunk)) continue;
       if (candidate.state == State::kEmpty) return chunk;
@@ -112,7 +113,8 @@ class LearnedReuse final : public Evictor {
   const std::vector<std::int32_t> weights_;
   const std::uint32_t sample_;
   Random random_;
-  std::vector<Chunk> chunks_;                        // by chunk
+  const std::uint32_t chunk_count_;
+  PerChunk<Chunk> chunks_;
   std::unordered_map<std::uint64_t, Uses> history_;  // by content; only looked up
   std::uint64_t clock_ = 0;                          // number of uses so far
 };

@@ -23,10 +23,7 @@ class LeastFrequentlyUsed final : public CachePolicy {
   }
 
   explicit LeastFrequentlyUsed(const PolicyContext& context)
-      : CachePolicy(context),
-        halve_after_(static_cast<std::uint64_t>(context.parameters.integer("halve_after"))),
-        chunk_count_(context.chunk_count),
-        by_use_(context.chunk_count) {}
+      : CachePolicy(context), halve_after_(static_cast<std::uint64_t>(context.parameters.integer("halve_after"))) {}
 
  private:
   using Use = std::pair<std::uint64_t, std::uint64_t>;  // accesses, time of the last one
@@ -44,13 +41,12 @@ class LeastFrequentlyUsed final : public CachePolicy {
   }
 
   void halve() {
-    for (ChunkId chunk{0}; chunk.value < chunk_count_; ++chunk.value) {
+    for (ChunkId chunk{0}; chunk.value < by_use_.known_chunks(); ++chunk.value) {
       if (by_use_.contains(chunk)) by_use_.set(chunk, {by_use_.key(chunk).first / 2, by_use_.key(chunk).second});
     }
   }
 
   std::uint64_t halve_after_;
-  std::uint32_t chunk_count_;
   ChunkHeap<Use> by_use_;
   std::uint64_t time_ = 0;
   std::uint64_t misses_ = 0;

@@ -10,6 +10,7 @@
 
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/ghost_list.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -32,7 +33,6 @@ class Lirs final : public CachePolicy {
       : CachePolicy(context),
         most_lir_(context.chunk_count - std::max(1u, hir_chunks(context))),
         lists_(context.chunk_count, kListCount),
-        last_access_(context.chunk_count, 0),
         ghosts_(context.chunk_count * static_cast<std::size_t>(context.parameters.integer("ghosts")) / 100) {}
 
   void on_freed(ContentIndex content) override { ghosts_.take(content); }
@@ -78,7 +78,7 @@ class Lirs final : public CachePolicy {
 
   std::uint32_t most_lir_;
   ChunkLists lists_;
-  std::vector<std::uint64_t> last_access_;
+  PerChunk<std::uint64_t> last_access_;
   GhostList<std::uint64_t> ghosts_;  // evicted HIR contents with their last access
   bool came_back_ = false;           // whether the last missing content was in the stack
   std::uint64_t time_ = 0;

@@ -8,6 +8,7 @@
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/chunk_heap.h"
 #include "sim/policy/ghost_list.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -29,8 +30,6 @@ class LruK final : public CachePolicy {
   explicit LruK(const PolicyContext& context)
       : CachePolicy(context),
         k_(static_cast<unsigned>(context.parameters.integer("k"))),
-        times_(context.chunk_count),
-        order_(context.chunk_count),
         history_(std::size_t{context.chunk_count} * static_cast<std::size_t>(context.parameters.integer("history")) /
                  100) {}
 
@@ -63,7 +62,7 @@ class LruK final : public CachePolicy {
   }
 
   unsigned k_;
-  std::vector<Times> times_;
+  PerChunk<Times> times_;
   ChunkHeap<Rank> order_;
   GhostList<Times> history_;
   Times past_{};  // times of the last missing content

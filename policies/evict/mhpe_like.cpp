@@ -10,6 +10,7 @@
 
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/ghost_list.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -38,7 +39,6 @@ class MhpeLike final : public CachePolicy {
         untouch_limit_(static_cast<std::uint64_t>(context.parameters.integer("untouch_limit"))),
         distance_limit_(static_cast<std::uint64_t>(context.parameters.integer("distance_limit"))),
         chain_(context.chunk_count),
-        last_interval_(context.chunk_count, 0),
         evicted_(interval_) {}
 
   void on_freed(ContentIndex content) override { evicted_.take(content); }
@@ -82,7 +82,7 @@ class MhpeLike final : public CachePolicy {
   std::uint32_t pages_per_sixteenth_;
   std::uint64_t interval_, untouch_limit_, distance_limit_;
   ChunkLists chain_;
-  std::vector<std::uint64_t> last_interval_;
+  PerChunk<std::uint64_t> last_interval_;
   GhostList<> evicted_;
   bool lru_ = false;
   std::uint64_t distance_ = 0, misses_ = 0, untouched_ = 0;

@@ -26,7 +26,7 @@ class MinDirty final : public CachePolicy {
   MinDirty(const PolicyContext& context, const Future& future)
       : CachePolicy(context),
         write_back_percent_(static_cast<std::uint64_t>(context.parameters.integer("write_back_percent"))),
-        by_next_use_(context.chunk_count, future, context.chunk_count) {}
+        by_next_use_(future, context.chunk_count) {}
 
  private:
   struct Candidate {

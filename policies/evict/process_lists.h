@@ -9,6 +9,7 @@
 #include "sim/common/error.h"
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/parameters.h"
+#include "sim/policy/per_chunk.h"
 
 namespace uvmsim::policy {
 
@@ -19,7 +20,7 @@ class ProcessLists {
   static constexpr std::uint32_t kMostProcesses = 16;
 
   ProcessLists(const char* policy, std::uint32_t chunk_count)
-      : policy_(policy), lists_(chunk_count, kFirst + kMostProcesses), process_(chunk_count), migrated_(chunk_count) {}
+      : policy_(policy), lists_(chunk_count, kFirst + kMostProcesses) {}
 
   // Declares one parameter per process, by its place among the programs.
   static ParameterTable parameters(ParameterRange<std::int64_t> range, const std::string& doc) {
@@ -82,8 +83,8 @@ class ProcessLists {
   enum List : std::uint32_t { kUnused, kDiscarded, kFirst };
   const char* policy_;
   ChunkLists lists_;
-  std::vector<std::uint32_t> process_;   // by chunk
-  std::vector<std::uint64_t> migrated_;  // by chunk: the time by clock_
+  PerChunk<std::uint32_t> process_;   // by chunk
+  PerChunk<std::uint64_t> migrated_;  // by chunk: the time by clock_
   std::uint64_t clock_ = 0;
 };
 

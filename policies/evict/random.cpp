@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/policy/cache_policy.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -17,10 +18,7 @@ class RandomVictim final : public CachePolicy {
   }
   static ParameterTable parameters() { return {}; }
 
-  explicit RandomVictim(const PolicyContext& context)
-      : CachePolicy(context), random_(context.random), place_(context.chunk_count) {
-    cached_.reserve(context.chunk_count);
-  }
+  explicit RandomVictim(const PolicyContext& context) : CachePolicy(context), random_(context.random) {}
 
  private:
   void insert(ChunkId chunk) override {
@@ -47,7 +45,7 @@ class RandomVictim final : public CachePolicy {
 
   Random random_;
   std::vector<ChunkId> cached_;
-  std::vector<std::size_t> place_;  // of a chunk in cached_
+  PerChunk<std::size_t> place_;  // of a chunk in cached_
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/ghost_list.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -29,7 +30,6 @@ class S3Fifo final : public CachePolicy {
         main_length_(context.chunk_count - std::max<std::uint64_t>(1, percent_of(context, "small"))),
         threshold_(static_cast<unsigned>(context.parameters.integer("threshold"))),
         queues_(context.chunk_count, kListCount),
-        uses_(context.chunk_count),
         ghosts_(percent_of(context, "ghosts")) {}
 
   void on_freed(ContentIndex content) override { ghosts_.take(content); }
@@ -81,7 +81,7 @@ class S3Fifo final : public CachePolicy {
   std::uint64_t main_length_;
   unsigned threshold_;
   ChunkLists queues_;
-  std::vector<unsigned> uses_;
+  PerChunk<unsigned> uses_;
   GhostList<> ghosts_;
   bool came_back_ = false;  // whether the last missing content was a ghost
 };

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/policy/cache_policy.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/registry.h"
 
 namespace uvmsim::policy {
@@ -18,21 +19,20 @@ class Sieve final : public CachePolicy {
   }
   static ParameterTable parameters() { return {}; }
 
-  explicit Sieve(const PolicyContext& context)
-      : CachePolicy(context), queue_(context.chunk_count), used_(context.chunk_count, false) {}
+  explicit Sieve(const PolicyContext& context) : CachePolicy(context), queue_(context.chunk_count) {}
 
   void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const override {
     add_cache_state(digest, names);
-    queue_.add_state(digest, names, [this](ChunkId chunk) { return used_[chunk.value] ? 1u : 0u; });
+    queue_.add_state(digest, names, [this](ChunkId chunk) { return used_[chunk.value]; });
     digest.add(hand_.valid() ? names[hand_.value] : ~std::uint64_t{0});
   }
 
  private:
   void insert(ChunkId chunk) override {
-    used_[chunk.value] = false;
+    used_[chunk.value] = 0;
     queue_.move_to_back(0, chunk);
   }
-  void hit(ChunkId chunk) override { used_[chunk.value] = true; }
+  void hit(ChunkId chunk) override { used_[chunk.value] = 1; }
   void remove(ChunkId chunk) override {
     if (chunk == hand_) hand_ = queue_.next(chunk);
     queue_.remove(chunk);
@@ -43,11 +43,11 @@ class Sieve final : public CachePolicy {
       if (!hand_.valid()) hand_ = queue_.front(0);
       const ChunkId chunk = hand_;
       if (queries.evictable(chunk)) {
-        if (!used_[chunk.value]) {
+        if (used_[chunk.value] == 0) {
           remove(chunk);
           return chunk;
         }
-        used_[chunk.value] = false;
+        used_[chunk.value] = 0;
       }
       hand_ = queue_.next(chunk);
     }
@@ -55,7 +55,7 @@ class Sieve final : public CachePolicy {
   }
 
   ChunkLists queue_;  // oldest first
-  std::vector<bool> used_;
+  PerChunk<std::uint8_t> used_;
   ChunkId hand_;  // invalid: at the oldest chunk
 };
 

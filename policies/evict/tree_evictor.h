@@ -12,6 +12,7 @@
 
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/chunk_groups.h"
+#include "sim/policy/per_chunk.h"
 
 namespace uvmsim::policy {
 
@@ -24,9 +25,7 @@ class TreeEvictor : public CachePolicy {
 
  protected:
   explicit TreeEvictor(const PolicyContext& context)
-      : CachePolicy(context),
-        blocks_(context.chunk_count, static_cast<unsigned>(kBlockBytes / context.chunk_bytes)),
-        chosen_(context.chunk_count, false) {}
+      : CachePolicy(context), blocks_(context.chunk_count, static_cast<unsigned>(kBlockBytes / context.chunk_bytes)) {}
 
  private:
   // Asked per victim: whether all of its 2 MB is evicted with it.
@@ -39,7 +38,7 @@ class TreeEvictor : public CachePolicy {
   }
   void hit(ChunkId chunk) override { blocks_.use(chunk); }
   void remove(ChunkId chunk) override {
-    chosen_[chunk.value] = false;
+    chosen_[chunk.value] = 0;
     blocks_.remove(chunk);
   }
 
@@ -69,8 +68,8 @@ class TreeEvictor : public CachePolicy {
     while (!waiting_.empty()) {
       const ChunkId chunk = waiting_.back();
       waiting_.pop_back();
-      if (chosen_[chunk.value] && queries.evictable(chunk)) return chunk;
-      chosen_[chunk.value] = false;  // freed, reused, or currently in use
+      if (chosen_[chunk.value] != 0 && queries.evictable(chunk)) return chunk;
+      chosen_[chunk.value] = 0;  // freed, reused, or currently in use
     }
     return {};
   }
@@ -97,14 +96,14 @@ class TreeEvictor : public CachePolicy {
     for (unsigned leaf = blocks_.group_size(); leaf-- > 0;) {
       if (((valid & ~kept) >> leaf & 1) != 0) {
         const ChunkId chunk = blocks_.member(block, leaf);
-        chosen_[chunk.value] = true;
+        chosen_[chunk.value] = 1;
         waiting_.push_back(chunk);
       }
     }
   }
 
   ChunkGroups blocks_;
-  std::vector<bool> chosen_;
+  PerChunk<std::uint8_t> chosen_;
   std::vector<ChunkId> waiting_;                        // chosen chunks in reverse order
   std::unordered_map<std::uint64_t, unsigned> leaves_;  // by block: one past the last leaf that ever existed
 };

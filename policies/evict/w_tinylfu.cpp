@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/common/lazy_array.h"
 #include "sim/policy/cache_policy.h"
 #include "sim/policy/registry.h"
 
@@ -18,7 +19,9 @@ class FrequencySketch {
  public:
   // All counts are halved after `period` accesses.
   FrequencySketch(std::uint32_t chunk_count, std::uint64_t period)
-      : period_(period), width_(std::bit_ceil(std::uint64_t{chunk_count} * 8)), counters_(kRows * width_) {}
+      : period_(period), width_(std::bit_ceil(std::uint64_t{chunk_count} * 8)) {
+    counters_.grow(kRows * width_);
+  }
 
   void count(ContentIndex content) {
     const unsigned estimate = frequency(content);
@@ -28,7 +31,9 @@ class FrequencySketch {
     }
     if (++accesses_ == period_) {
       accesses_ = 0;
-      for (std::uint8_t& counter : counters_) counter = static_cast<std::uint8_t>(counter / 2);
+      for (std::size_t i = 0; i < counters_.size(); ++i) {
+        if (counters_[i] != 0) counters_[i] = static_cast<std::uint8_t>(counters_[i] / 2);
+      }
     }
   }
   unsigned frequency(ContentIndex content) const {
@@ -47,7 +52,7 @@ class FrequencySketch {
 
   std::uint64_t period_;
   std::uint64_t width_;
-  std::vector<std::uint8_t> counters_;
+  LazyArray<std::uint8_t> counters_;
   std::uint64_t accesses_ = 0;
 };
 

@@ -19,6 +19,8 @@ using Do = HintRule::Do;
 constexpr std::size_t kMostObjects = 6;  // that get advice of their own: those that kernels wait for longest
 constexpr std::uint32_t kAhead[] = {0, 1, 2, 4, 8, 16};
 constexpr std::size_t kNamedInText = 3;
+// Larger memory is prefetched as a whole only where kernels touch at least half of it: no GPU holds as much.
+constexpr std::uint64_t kMostPrefetchedBytes = std::uint64_t{256} << 30;
 
 HintRule rule_for(const Object& object, Do action, std::uint32_t first_percent = 0, std::uint32_t end_percent = 100) {
   HintRule rule{object.is_tensor ? When::kTensorAlloc : When::kObjectAlloc, action,
@@ -157,7 +159,9 @@ std::vector<Change> changes_for(const Memory& memory, std::uint64_t capacity_byt
       changes.push_back(advice("mapped for the GPU wherever it lies", {object}, {Do::kAccessedBy}));
       changes.push_back(advice("kept on the GPU, read there by the host", {object}, {Do::kPreferGpu, Do::kAccessedBy}));
     }
-    changes.push_back(advice("prefetch once, after it is allocated", {object}, {Do::kPrefetch}));
+    if (object->bytes <= std::max(kMostPrefetchedBytes, 2 * object->touched_bytes)) {
+      changes.push_back(advice("prefetch once, after it is allocated", {object}, {Do::kPrefetch}));
+    }
   }
   if (memory.frees_tensors) {
     Change change;

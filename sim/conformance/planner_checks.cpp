@@ -11,7 +11,8 @@
 namespace uvmsim::conformance {
 namespace {
 
-using policy::BlockPages;
+using policy::ArgumentMemory;
+using policy::BlockRun;
 using policy::InformationClass;
 using policy::KernelArgument;
 using policy::KernelLaunch;
@@ -124,9 +125,10 @@ class TinyMachine final : private policy::PlanQueries {
     ++launched_;
   }
   void tell(const Kernel& kernel, std::uint64_t number, void (Planner::*event)(const KernelLaunch&)) {
-    std::vector<BlockPages> memory;
-    for (const std::uint64_t b : kernel.blocks) memory.push_back({BlockIndex(b), PageMask::all()});
-    const KernelArgument argument{kernel.blocks.front() * kBlockBytes, memory};
+    std::vector<BlockRun> runs;
+    for (const std::uint64_t b : kernel.blocks) runs.push_back({BlockIndex(b), 1});
+    const KernelArgument argument{kernel.blocks.front() * kBlockBytes,
+                                  ArgumentMemory(runs, 0, runs.size() * kPagesPerBlock)};
     (planner_.*event)({.number = number, .name = kernel.name, .arguments = {&argument, 1}});
   }
   void run_next() {

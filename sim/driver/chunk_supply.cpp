@@ -33,7 +33,7 @@ class ChunkSupply::Question final : public policy::EvictionQueries {
 
   bool evictable(ChunkId c) const override {
     const GpuMemory& memory = state_.memory;
-    if (c.value >= memory.evictor_chunks()) return false;
+    if (c.value >= memory.known_evictor_chunks()) return false;
     if (memory.small_chunks()) {
       const SlotId slot = GpuMemory::slot_of(c);
       return memory.used(slot) && !memory.pinned(slot) && !spared(memory.owner(slot).block);
@@ -77,7 +77,7 @@ class ChunkSupply::Question final : public policy::EvictionQueries {
   // Throws if a chunk can be evicted after all: the core does not choose a victim in a policy's place.
   void refuse_no_victim() const {
     const GpuMemory& memory = state_.memory;
-    for (std::uint32_t c = 0; c < memory.evictor_chunks(); ++c) {
+    for (std::uint32_t c = 0; c < memory.known_evictor_chunks(); ++c) {
       if (!evictable(ChunkId{c})) continue;
       const std::uint64_t block = memory.small_chunks() ? incoming_.value / kBigPagesPerBlock : incoming_.value;
       const std::string needs = incoming_ == policy::kNoContent ? "device memory" : fmt::format("block {}", block);
@@ -116,7 +116,7 @@ bool ChunkSupply::has_room(const Demand& demand, const PageMask& pages) const {
   }
   std::uint32_t room = memory.free_evictor_chunks();
   const Question question(context_, demand, {}, {}, leaving_);
-  for (std::uint32_t c = 0; c < memory.evictor_chunks() && room < missing; ++c) {
+  for (std::uint32_t c = 0; c < memory.known_evictor_chunks() && room < missing; ++c) {
     const bool own = memory.small_chunks() && memory.used(GpuMemory::slot_of(ChunkId{c})) &&
                      memory.owner(GpuMemory::slot_of(ChunkId{c})).block == b;
     room += !own && question.evictable(ChunkId{c}) ? 1 : 0;
@@ -184,7 +184,7 @@ void ChunkSupply::count_eviction(Work& work, unsigned gpu, std::uint64_t address
 void ChunkSupply::empty_root(Work& work, unsigned gpu, ChunkId victim) {
   GpuMemory& memory = context_.gpus[gpu].memory;
   PlanHooks* plan = context_.gpus[gpu].plan;
-  RootChunk& root = memory.chunk(victim);
+  const bool split = memory.chunk(victim).split;
   work.spend(context_.costs().evict_chunk_ns);
   std::uint64_t copied_bytes = 0;
   std::uint64_t first_block = RootChunk::kNoBlock;
@@ -193,9 +193,10 @@ void ChunkSupply::empty_root(Work& work, unsigned gpu, ChunkId victim) {
   memory.for_each_owner(victim, [&](BlockIndex b, const PageMask& part) {
     if (first_block == RootChunk::kNoBlock) first_block = b.value;
     if (plan != nullptr) plan->on_released(b);
-    copied_bytes += departures_.push_out(work, b, gpu, part, !root.split).count() * kBasePageBytes;
+    copied_bytes += departures_.push_out(work, b, gpu, part, !split).count() * kBasePageBytes;
   });
-  if (root.split) {
+  RootChunk& root = memory.chunk(victim);
+  if (split) {
     const std::uint32_t used = root.used_slots;
     for (unsigned s = 0; s < kBigPagesPerBlock; ++s) {
       if ((used >> s & 1) == 0) continue;

@@ -8,16 +8,30 @@
 
 namespace uvmsim::engine {
 
-namespace {
-
-template <class F>
-void for_each_block(const layout::BlockList& blocks, F&& f) {
+// Counts a user of the blocks, or one less.
+void LiveMemory::add(const layout::BlockList& blocks, bool comes) {
   blocks.for_each_run([&](const layout::BlockList::Run& run) {
-    for (std::uint64_t i = 0; i < run.count; ++i) f(run.first.value + i);
+    const auto begin = boundary(run.first.value), end = boundary(run.first.value + run.count);
+    for (auto users = begin; users != end; ++users) {
+      UVMSIM_CHECK(comes || users->second != 0, "block {} is freed twice", users->first);
+      users->second += comes ? 1u : ~0u;
+    }
+    join(begin);
+    join(end);
   });
 }
 
-}  // namespace
+// Makes a run begin at the block.
+LiveMemory::Users::iterator LiveMemory::boundary(std::uint64_t block) {
+  const auto next = users_.lower_bound(block);
+  if (next != users_.end() && next->first == block) return next;
+  return users_.emplace_hint(next, block, std::prev(next)->second);
+}
+
+// Makes it one run with the one before if both have as many users.
+void LiveMemory::join(Users::iterator run) {
+  if (run != users_.begin() && std::prev(run)->second == run->second) users_.erase(run);
+}
 
 void LiveMemory::allocated(trace::ObjectId id, const layout::BlockList& blocks, std::uint64_t record) {
   if (blocks.empty()) return;
@@ -38,20 +52,13 @@ void LiveMemory::freed(trace::ObjectId id, std::uint64_t record) {
 }
 
 void LiveMemory::begins(std::uint64_t record) {
-  for (; !coming_.empty() && coming_.front().record <= record; coming_.pop_front()) {
-    for_each_block(coming_.front().blocks, [&](std::uint64_t b) { ++users_[b]; });
-  }
+  for (; !coming_.empty() && coming_.front().record <= record; coming_.pop_front()) add(coming_.front().blocks, true);
 }
 
 void LiveMemory::done_before(std::uint64_t record) {
   if (going_.empty() || going_.front().record >= record) return;
   begins(record);  // memory is allocated before it is freed
-  for (; !going_.empty() && going_.front().record < record; going_.pop_front()) {
-    for_each_block(going_.front().blocks, [&](std::uint64_t b) {
-      UVMSIM_CHECK(users_[b] != 0, "block {} is freed twice", b);
-      --users_[b];
-    });
-  }
+  for (; !going_.empty() && going_.front().record < record; going_.pop_front()) add(going_.front().blocks, false);
 }
 
 }  // namespace uvmsim::engine

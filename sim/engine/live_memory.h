@@ -8,10 +8,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <iterator>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "sim/common/sparse_table.h"
 #include "sim/common/units.h"
 #include "sim/layout/block_list.h"
 #include "sim/trace/record.h"
@@ -34,7 +35,7 @@ class LiveMemory {
   // Call when all work before the record is done.
   void done_before(std::uint64_t record);
 
-  bool holds_nothing(BlockIndex block) const { return users_.value(block.value) == 0; }
+  bool holds_nothing(BlockIndex block) const { return std::prev(users_.upper_bound(block.value))->second == 0; }
 
  private:
   struct Claim {
@@ -42,10 +43,16 @@ class LiveMemory {
     layout::BlockList blocks;
   };
 
+  using Users = std::map<std::uint64_t, std::uint32_t>;
+
+  void add(const layout::BlockList& blocks, bool comes);
+  Users::iterator boundary(std::uint64_t block);
+  void join(Users::iterator run);
+
   std::unordered_map<trace::ObjectId, layout::BlockList> blocks_of_;
   std::unordered_set<trace::ObjectId> segments_;
   std::deque<Claim> coming_, going_;
-  SparseTable<std::uint32_t, 256> users_;  // by block
+  Users users_{{0, 0}};  // of runs of blocks, by their first one; a run ends where the next begins
 };
 
 }  // namespace uvmsim::engine

@@ -60,20 +60,31 @@ void Plans::keep(const KernelWork& work, unsigned gpu, Nanoseconds end) {
 
 policy::KernelLaunch Plans::view(const trace::Kernel& kernel, std::uint64_t launch) {
   arguments_.clear();
-  memory_.clear();
-  std::size_t blocks = 0;
-  for (const trace::ObjectAccess& access : kernel.accesses) blocks += layout_.find(access.object).blocks.size();
-  memory_.reserve(blocks);  // arguments_ points into it, so it must not move
+  runs_.clear();
+  std::size_t runs = 0;
+  for (const trace::ObjectAccess& access : kernel.accesses) {
+    layout_.find(access.object).blocks.for_each_run([&](const layout::BlockList::Run&) { ++runs; });
+  }
+  runs_.reserve(runs);  // arguments_ points into it, so it must not move
   for (const trace::ObjectAccess& access : kernel.accesses) {
     const layout::Placement& placement = layout_.find(access.object);
     if (placement.blocks.empty()) continue;
-    const std::size_t before = memory_.size();
-    placement.for_each_part(placement.first_page(0), placement.end_page(placement.bytes),
-                            [&](BlockIndex block, unsigned first, unsigned count) {
-                              memory_.push_back({block, PageMask::range(first, count)});
-                            });
-    arguments_.push_back({driver::virtual_address(placement.blocks.front(), 0) + placement.offset,
-                          std::span<const policy::BlockPages>(memory_).subspan(before)});
+    const std::uint64_t address = driver::virtual_address(placement.blocks.front(), 0) + placement.offset;
+    if (placement.bytes == 0) {
+      arguments_.push_back({address, {}});
+      continue;
+    }
+    // Blocks before the one of the first page are left out.
+    const std::size_t before = runs_.size();
+    const std::uint64_t first_page = placement.first_page(0), left_out = first_page / kPagesPerBlock;
+    placement.blocks.for_each_run([&](const layout::BlockList::Run& run) {
+      const std::uint64_t skipped = left_out - std::min(left_out, run.at);
+      if (skipped < run.count) runs_.push_back({BlockIndex(run.first.value + skipped), run.count - skipped});
+    });
+    arguments_.push_back(
+        {address,
+         {std::span<const policy::BlockRun>(runs_).subspan(before), first_page - left_out * kPagesPerBlock,
+          placement.end_page(placement.bytes) - left_out * kPagesPerBlock}});
   }
   return {launch, kernel.name, kernel.grid.count(), kernel.block.count(), arguments_};
 }

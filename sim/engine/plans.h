@@ -53,7 +53,7 @@ class Plans {
   std::vector<std::unique_ptr<MigrationThread>> threads_;
   std::vector<std::uint64_t> launches_;  // by GPU
   std::vector<policy::KernelArgument> arguments_;
-  std::vector<policy::BlockPages> memory_;
+  std::vector<policy::BlockRun> runs_;
 };
 
 }  // namespace uvmsim::engine

@@ -9,27 +9,36 @@
 namespace uvmsim {
 
 GpuMemory::GpuMemory(std::uint32_t chunk_count, bool small_chunks)
-    : small_chunks_(small_chunks), chunks_(chunk_count), free_(chunk_count) {
-  for (std::uint32_t i = 0; i < chunk_count; ++i) free_[i] = chunk_count - 1 - i;  // lowest id first
-}
+    : small_chunks_(small_chunks), chunk_count_(chunk_count) {}
 
 ChunkId GpuMemory::allocate() {
+  if (free_.size() == below_fresh_ && fresh_chunks() != 0) {
+    const ChunkId c{known_chunks()};
+    chunks_.emplace_back().state = ChunkState::kPinned;
+    return c;
+  }
   if (free_.empty()) return {};
   const ChunkId c{free_.back()};
   free_.pop_back();
+  below_fresh_ = std::min(below_fresh_, free_.size());
   UVMSIM_CHECK(chunk(c).state == ChunkState::kFree, "chunk {}", c.value);
   chunk(c).state = ChunkState::kPinned;
   return c;
 }
 
 void GpuMemory::release(ChunkId c, Reuse reuse) {
+  UVMSIM_CHECK(c.value < known_chunks() && chunk(c).state != ChunkState::kFree, "chunk {} is free already", c.value);
   RootChunk& root = chunk(c);
-  UVMSIM_CHECK(root.state != ChunkState::kFree, "chunk {} released twice", c.value);
   UVMSIM_CHECK(root.block == RootChunk::kNoBlock && root.used_slots == 0, "chunk {} is in use", c.value);
   if (root.split) std::erase(partly_used_, c.value);
   root.state = ChunkState::kFree;
   root.split = false;
-  free_.insert(reuse == Reuse::kNext ? free_.end() : free_.begin(), c.value);
+  if (reuse == Reuse::kNext) {
+    free_.push_back(c.value);
+  } else {
+    free_.insert(free_.begin(), c.value);
+    ++below_fresh_;
+  }
 }
 
 void GpuMemory::bind_whole(BlockIndex b, ChunkId c) {
@@ -118,14 +127,18 @@ std::vector<std::uint64_t> GpuMemory::names() const {
       names[i] = name(kUnowned, i);
     }
   }
-  for (std::size_t i = 0; i < free_.size(); ++i) names[free_[i]] = name(kWaiting, i);
+  for (std::size_t i = 0; i < free_.size(); ++i) {
+    names[free_[i]] = name(kWaiting, i < below_fresh_ ? i : i + fresh_chunks());
+  }
   return names;
 }
 
 void GpuMemory::add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const {
-  digest.add(free_.size());
+  digest.add(free_chunks());
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     const RootChunk& root = chunks_[i];
+    // It is as good as a fresh one, and those have no state; the number of free chunks says where all of them wait.
+    if (root.state == ChunkState::kFree && !digest.ahead(root.ready)) continue;
     StateDigest chunk = digest.part();
     chunk.add(names[i]);
     chunk.add(static_cast<std::uint64_t>(root.state) << 1 | std::uint64_t{root.split});

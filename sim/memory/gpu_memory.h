@@ -3,8 +3,11 @@
 //
 // A full-size VA block occupies one whole root chunk from its first page on. Shorter blocks (tails of allocations)
 // share root chunks that are split into 32 slots of 64 KB; a ragged end occupies a whole slot. (Driver: 64 KB and 4 KB
-// sub-chunks; the difference is at most 60 KB per allocation.) With small chunks every block lies in slots, wherever
-// some are free, and each slot is evicted by itself.
+// sub-chunks; the difference is at most 60 KB per allocation.)
+// With small chunks every block lives in slots, wherever some are free, and each slot is evicted by itself.
+//
+// A chunk has state from its first allocation on. Fresh chunks are handed out lowest id first, so state grows with the
+// chunks that were ever in use at the same time, not with the capacity.
 #pragma once
 
 #include <algorithm>
@@ -50,19 +53,26 @@ class GpuMemory {
   // A ChunkId of evictors names a root chunk, or with small chunks a slot.
   bool small_chunks() const { return small_chunks_; }
   std::uint32_t evictor_chunks() const { return small_chunks_ ? chunk_count() * kBigPagesPerBlock : chunk_count(); }
+  // Those of them, from 0 on, that ever held anything; the others are free.
+  std::uint32_t known_evictor_chunks() const {
+    return small_chunks_ ? known_chunks() * kBigPagesPerBlock : known_chunks();
+  }
   std::uint32_t free_evictor_chunks() const { return small_chunks_ ? free_slots() : free_chunks(); }
   static ChunkId small_chunk(SlotId s) { return ChunkId{s.chunk * kBigPagesPerBlock + s.slot}; }
   static SlotId slot_of(ChunkId small) {
     return {small.value / kBigPagesPerBlock, static_cast<std::uint8_t>(small.value % kBigPagesPerBlock)};
   }
 
-  std::uint32_t chunk_count() const { return static_cast<std::uint32_t>(chunks_.size()); }
-  // Counts by a visit of every chunk.
+  std::uint32_t chunk_count() const { return chunk_count_; }
+  // Chunks [0, known_chunks()) were allocated at some time; the others are fresh: free and without state.
+  std::uint32_t known_chunks() const { return static_cast<std::uint32_t>(chunks_.size()); }
+  // Counts by a visit of every known chunk. The state must not be kFree.
   std::uint32_t count(ChunkState state) const {
     return static_cast<std::uint32_t>(
         std::count_if(chunks_.begin(), chunks_.end(), [&](const RootChunk& chunk) { return chunk.state == state; }));
   }
-  std::uint32_t free_chunks() const { return static_cast<std::uint32_t>(free_.size()); }
+  std::uint32_t free_chunks() const { return static_cast<std::uint32_t>(free_.size()) + fresh_chunks(); }
+  // Of a known chunk. References end with the next allocate().
   RootChunk& chunk(ChunkId c) { return chunks_[c.value]; }
   const RootChunk& chunk(ChunkId c) const { return chunks_[c.value]; }
 
@@ -114,20 +124,20 @@ class GpuMemory {
   // Returns the root chunk if this was its last slot (the caller then releases it), else invalid.
   ChunkId unbind_slot(BlockIndex b, unsigned unit);
 
-  // Returns a name for every chunk, by its contents or its place among the free ones, as the state does not depend on
-  // which physical chunk it is.
+  // Returns a name for every known chunk, by its contents or its place among the free ones, as the state does not
+  // depend on which physical chunk it is.
   std::vector<std::uint64_t> names() const;
   void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const;
 
   // Calls f(block, page mask) for every block that owns part of the chunk.
   template <class F>
   void for_each_owner(ChunkId c, F&& f) const {
-    const RootChunk& root = chunk(c);
-    if (!root.split) {
+    if (const RootChunk& root = chunk(c); !root.split) {
       if (root.block != RootChunk::kNoBlock) f(BlockIndex(root.block), PageMask::all());
       return;
     }
     for (unsigned s = 0; s < kBigPagesPerBlock; ++s) {
+      const RootChunk& root = chunk(c);
       if ((root.used_slots >> s & 1) == 0) continue;
       const std::uint64_t owner = (*root.slot_owner)[s] / kBigPagesPerBlock;
       bool seen = false;
@@ -144,9 +154,14 @@ class GpuMemory {
 
  private:
   using Slots = std::array<SlotId, kBigPagesPerBlock>;
+  std::uint32_t fresh_chunks() const { return chunk_count_ - known_chunks(); }
+
   bool small_chunks_;
-  std::vector<RootChunk> chunks_;
-  std::vector<std::uint32_t> free_;            // stack
+  std::uint32_t chunk_count_;
+  std::vector<RootChunk> chunks_;  // known ones
+  // Known free chunks, a stack. All fresh chunks lie in it as well, above the first `below_fresh_`.
+  std::vector<std::uint32_t> free_;
+  std::size_t below_fresh_ = 0;
   SparseTable<ChunkId, 64> whole_;             // by block
   SparseTable<std::unique_ptr<Slots>> slots_;  // by block, only for short blocks
   std::vector<std::uint32_t> partly_used_;     // split chunks with a free slot, in order of splitting

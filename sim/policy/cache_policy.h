@@ -7,6 +7,7 @@
 
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/overrides.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/policy.h"
 
 namespace uvmsim::policy {
@@ -20,10 +21,10 @@ class CachePolicy : public Evictor {
  public:
   void on_allocated(ChunkId chunk, ContentIndex content) final { contents_[chunk.value] = content; }
   void on_migrated(ChunkId chunk) final {
-    if (!cached_[chunk.value]) start(chunk);
+    if (cached_[chunk.value] == 0) start(chunk);
   }
   void on_touched(ChunkId chunk) final {
-    if (cached_[chunk.value]) {
+    if (cached_[chunk.value] != 0) {
       hit(chunk);
     } else {
       start(chunk);
@@ -42,13 +43,13 @@ class CachePolicy : public Evictor {
     if (!victim.valid()) {
       if (queries.incoming() != kNoContent) announce(queries.incoming());
       victim = replace(queries);
-      if (victim.valid()) cached_[victim.value] = false;
+      if (victim.valid()) cached_[victim.value] = 0;
     }
     return victim;
   }
   ChunkId select_early_victim(const EvictionQueries& queries) final {
     const ChunkId victim = replace_early(queries);
-    if (victim.valid()) cached_[victim.value] = false;
+    if (victim.valid()) cached_[victim.value] = 0;
     return victim;
   }
 
@@ -61,8 +62,7 @@ class CachePolicy : public Evictor {
   }
 
  protected:
-  explicit CachePolicy(const PolicyContext& context)
-      : contents_(context.chunk_count), cached_(context.chunk_count, false), empty_(context.chunk_count) {}
+  explicit CachePolicy(const PolicyContext& context) : empty_(context.chunk_count) {}
 
   ContentIndex content_of(ChunkId chunk) const { return contents_[chunk.value]; }
   // Adds which chunks are cached and which are empty, for policies that can add their own state and never use contents.
@@ -94,19 +94,19 @@ class CachePolicy : public Evictor {
     announce(content_of(chunk));
     announced_ = kNoContent;
     empty_.remove(chunk);
-    cached_[chunk.value] = true;
+    cached_[chunk.value] = 1;
     insert(chunk);
   }
   void stop(ChunkId chunk) {
-    if (cached_[chunk.value]) {
-      cached_[chunk.value] = false;
+    if (cached_[chunk.value] != 0) {
+      cached_[chunk.value] = 0;
       remove(chunk);
     }
   }
 
   ContentIndex announced_ = kNoContent;  // its miss was reported, its insertion was not
-  std::vector<ContentIndex> contents_;
-  std::vector<bool> cached_;
+  PerChunk<ContentIndex> contents_;
+  PerChunk<std::uint8_t> cached_;
   ChunkLists empty_;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/policy/chunk_list.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/policy.h"
 
 namespace uvmsim::policy {
@@ -22,17 +23,7 @@ struct GroupId {
 // Only the creation and the end of a group hash; everything else is a few writes.
 class ChunkGroups {
  public:
-  ChunkGroups(std::uint32_t chunk_count, unsigned group_size)
-      : size_(group_size),
-        chain_(chunk_count),
-        group_of_(chunk_count),
-        place_of_(chunk_count),
-        last_use_(chunk_count, 0),
-        members_(std::size_t{chunk_count} * group_size),
-        numbers_(chunk_count),
-        counts_(chunk_count, 0) {
-    for (std::uint32_t id = chunk_count; id-- > 0;) unused_.push_back(id);
-  }
+  ChunkGroups(std::uint32_t chunk_count, unsigned group_size) : size_(group_size), chain_(chunk_count) {}
 
   unsigned group_size() const { return size_; }
 
@@ -41,8 +32,7 @@ class ChunkGroups {
     const std::uint64_t number = content.value / size_;
     const auto [found, fresh] = by_number_.try_emplace(number, 0);
     if (fresh) {
-      found->second = unused_.back();
-      unused_.pop_back();
+      found->second = fresh_group();
       numbers_[found->second] = number;
     }
     const std::uint32_t group = found->second;
@@ -96,14 +86,25 @@ class ChunkGroups {
   }
 
  private:
+  // The id that became unused last, or the next new one.
+  std::uint32_t fresh_group() {
+    if (unused_.empty()) {
+      members_.resize(members_.size() + size_);
+      return static_cast<std::uint32_t>(members_.size() / size_ - 1);
+    }
+    const std::uint32_t id = unused_.back();
+    unused_.pop_back();
+    return id;
+  }
+
   unsigned size_;
   ChunkLists chain_;  // groups by id
-  std::vector<GroupId> group_of_;
-  std::vector<std::uint32_t> place_of_;
-  std::vector<std::uint64_t> last_use_;
+  PerChunk<GroupId> group_of_;
+  PerChunk<std::uint32_t> place_of_;
+  PerChunk<std::uint64_t> last_use_;
   std::vector<ChunkId> members_;                                // by group, then place
-  std::vector<std::uint64_t> numbers_;                          // by group
-  std::vector<unsigned> counts_;                                // by group
+  PerChunk<std::uint64_t> numbers_;                             // by group
+  PerChunk<unsigned> counts_;                                   // by group
   std::vector<std::uint32_t> unused_;                           // ids of groups
   std::unordered_map<std::uint64_t, std::uint32_t> by_number_;  // only looked up
   std::uint64_t time_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks ordered by rank, for evictors: the lowest is evicted first. Every operation is logarithmic and none allocates.
+// Chunks ordered by rank, for evictors: the lowest is evicted first. Every operation is logarithmic.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,24 @@
 #include <vector>
 
 #include "sim/common/check.h"
+#include "sim/policy/per_chunk.h"
 #include "sim/policy/policy.h"
 
 namespace uvmsim::policy {
 
-// A binary heap of the chunks 0 .. chunk_count - 1, each in it at most once. Keys are ordered by < and must be unique
+// A binary heap of chunks, each in it at most once. Keys are ordered by < and must be unique
 // within the heap, as the order of equal keys is undefined; the time of the last access can be added to make them so.
 template <class Key>
 class ChunkHeap {
  public:
-  explicit ChunkHeap(std::uint32_t chunk_count) : position_(chunk_count, kAbsent) {
-    heap_.reserve(chunk_count);
-    passed_over_.reserve(chunk_count);
-  }
-
   bool contains(ChunkId chunk) const { return position_[chunk.value] != kAbsent; }
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return heap_.size(); }
+  // Chunks from here on were never in the heap.
+  std::uint32_t known_chunks() const { return position_.size(); }
   const Key& key(ChunkId chunk) const {
     UVMSIM_CHECK(contains(chunk), "chunk {} has no key", chunk.value);
-    return heap_[position_[chunk.value]].key;
+    return heap_[position_[chunk.value] - 1].key;
   }
 
   // The lowest chunk of a heap that is not empty.
@@ -38,18 +36,18 @@ class ChunkHeap {
   // Inserts the chunk, or changes its key.
   void set(ChunkId chunk, Key key) {
     if (!contains(chunk)) {
-      position_[chunk.value] = static_cast<std::uint32_t>(heap_.size());
       heap_.push_back({std::move(key), chunk.value});
+      position_[chunk.value] = static_cast<std::uint32_t>(heap_.size());
     } else {
-      heap_[position_[chunk.value]].key = std::move(key);
+      heap_[position_[chunk.value] - 1].key = std::move(key);
     }
-    const std::uint32_t at = position_[chunk.value];
+    const std::uint32_t at = position_[chunk.value] - 1;
     down(up(at));
   }
   // Removes the chunk if it is in the heap.
   void remove(ChunkId chunk) {
     if (!contains(chunk)) return;
-    const std::uint32_t at = position_[chunk.value];
+    const std::uint32_t at = position_[chunk.value] - 1;
     swap(at, static_cast<std::uint32_t>(heap_.size()) - 1);
     heap_.pop_back();
     position_[chunk.value] = kAbsent;
@@ -74,7 +72,7 @@ class ChunkHeap {
   }
 
  private:
-  static constexpr std::uint32_t kAbsent = 0xffffffff;
+  static constexpr std::uint32_t kAbsent = 0;
   struct Entry {
     Key key;
     std::uint32_t chunk;
@@ -82,8 +80,8 @@ class ChunkHeap {
 
   void swap(std::uint32_t a, std::uint32_t b) {
     std::swap(heap_[a], heap_[b]);
-    position_[heap_[a].chunk] = a;
-    position_[heap_[b].chunk] = b;
+    position_[heap_[a].chunk] = a + 1;
+    position_[heap_[b].chunk] = b + 1;
   }
   std::uint32_t up(std::uint32_t at) {
     while (at > 0 && heap_[at].key < heap_[(at - 1) / 2].key) {
@@ -106,7 +104,7 @@ class ChunkHeap {
   }
 
   std::vector<Entry> heap_;
-  std::vector<std::uint32_t> position_;
+  PerChunk<std::uint32_t> position_;  // by chunk: one more than its place in heap_
   std::vector<Entry> passed_over_;
 };
 

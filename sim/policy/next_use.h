@@ -8,6 +8,7 @@
 
 #include "sim/policy/chunk_heap.h"
 #include "sim/policy/future.h"
+#include "sim/policy/per_chunk.h"
 
 namespace uvmsim::policy {
 
@@ -16,13 +17,7 @@ namespace uvmsim::policy {
 // through a kernel side by side, and another block may still need what one has finished with.
 class NextUseOrder {
  public:
-  NextUseOrder(std::uint32_t chunk_count, const Future& future, std::uint64_t largest_whole)
-      : future_(future),
-        largest_whole_(largest_whole),
-        contents_(chunk_count),
-        arrivals_(chunk_count, 0),
-        soonest_(chunk_count),
-        furthest_(chunk_count) {}
+  NextUseOrder(const Future& future, std::uint64_t largest_whole) : future_(future), largest_whole_(largest_whole) {}
 
   void insert(ChunkId chunk, ContentIndex content) {
     contents_[chunk.value] = content;
@@ -85,8 +80,8 @@ class NextUseOrder {
 
   const Future& future_;
   std::uint64_t largest_whole_;
-  std::vector<ContentIndex> contents_;
-  std::vector<std::uint64_t> arrivals_;  // of each chunk: its number
+  PerChunk<ContentIndex> contents_;
+  PerChunk<std::uint64_t> arrivals_;  // of each chunk: its number
   std::uint64_t arrived_ = 0;
   ChunkHeap<Key> soonest_, furthest_;
 };

@@ -5,6 +5,7 @@
 // migration thread is idle. Fault batches take precedence. One instance serves one GPU and is told of its kernels only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -21,10 +22,68 @@ struct BlockPages {
   PageMask pages;
 };
 
+// Neighbouring VA blocks.
+struct BlockRun {
+  BlockIndex first;
+  std::uint64_t count = 0;
+};
+
+// The pages of an object or tensor, a BlockPages per block, for `for` loops. It takes no memory, whatever its length.
+class ArgumentMemory {
+ public:
+  class Iterator {
+   public:
+    BlockPages operator*() const {
+      const std::uint64_t begin = position_ * kPagesPerBlock;
+      const auto first = static_cast<unsigned>(std::max(memory_->first_page_, begin) - begin);
+      const auto end = static_cast<unsigned>(std::min(memory_->end_page_, begin + kPagesPerBlock) - begin);
+      return {BlockIndex(run_->first.value + in_run_), PageMask::range(first, end - first)};
+    }
+    Iterator& operator++() {
+      ++position_;
+      if (++in_run_ == run_->count) {
+        ++run_;
+        in_run_ = 0;
+      }
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return position_ == other.position_; }
+
+   private:
+    friend class ArgumentMemory;
+    const ArgumentMemory* memory_ = nullptr;
+    std::uint64_t position_ = 0;  // of the block in the object
+    const BlockRun* run_ = nullptr;
+    std::uint64_t in_run_ = 0;
+  };
+
+  ArgumentMemory() = default;
+  // Pages [first_page, end_page) of these blocks, the first of which holds `first_page`. The runs must outlive this.
+  ArgumentMemory(std::span<const BlockRun> runs, std::uint64_t first_page, std::uint64_t end_page)
+      : runs_(runs), first_page_(first_page), end_page_(end_page) {}
+
+  Iterator begin() const {
+    Iterator iterator;
+    iterator.memory_ = this;
+    iterator.run_ = runs_.data();
+    return iterator;
+  }
+  Iterator end() const {
+    Iterator iterator;
+    iterator.position_ = size();
+    return iterator;
+  }
+  std::uint64_t size() const { return (end_page_ + kPagesPerBlock - 1) / kPagesPerBlock; }
+
+ private:
+  std::span<const BlockRun> runs_;
+  std::uint64_t first_page_ = 0, end_page_ = 0;
+};
+
 // The memory that one of a kernel's pointer arguments points to.
 struct KernelArgument {
-  std::uint64_t address = 0;           // simulated, of the object's or tensor's first byte
-  std::span<const BlockPages> memory;  // all of its pages, ascending in the object
+  std::uint64_t address = 0;  // simulated, of the object's or tensor's first byte
+  ArgumentMemory memory;      // all of its pages, ascending in the object
 };
 
 // A kernel, or a copy or memset of managed memory, as seen by a wrapper of the launch call. Valid during the call only.

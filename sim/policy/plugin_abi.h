@@ -16,7 +16,7 @@ class Registry;
 // planner.h, migrator.h, router.h, scheduler.h, batcher.h, features.h, parameters.h, future.h, kernel_future.h,
 // slots.h, registry.h, overrides.h here, units.h, random.h and state_digest.h of sim/common, page_mask.h, chunk_id.h
 // and processor.h of sim/memory.
-inline constexpr std::uint32_t kPluginAbiVersion = 16;
+inline constexpr std::uint32_t kPluginAbiVersion = 17;
 
 // Classes of the standard library cross the boundary, so both sides need the same library with the same layout.
 #if defined(_LIBCPP_VERSION)

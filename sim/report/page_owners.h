@@ -1,74 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocation that owns each page of the simulated address space: an integer per page, 0 for none.
+// The allocation that owns each page of the simulated address space: an integer per page, 0 for none. Memory grows with
+// the number of changes of the owner from one page to the next, not with the pages.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <memory>
-#include <vector>
-
-#include "sim/common/units.h"
+#include <iterator>
+#include <map>
 
 namespace uvmsim::report {
 
 class PageOwners {
  public:
   void set(std::uint64_t first_page, std::uint64_t end_page, std::uint32_t owner) {
-    for_each_block(first_page, end_page, [&](Block& block, std::uint64_t first, std::uint64_t end) {
-      if (first == 0 && end == kPagesPerBlock) {
-        block.pages.reset();
-        block.whole = owner;
-        return;
-      }
-      if (!block.pages) {
-        if (block.whole == owner) return;
-        block.pages = std::make_unique<Pages>();
-        block.pages->fill(block.whole);
-      }
-      std::fill(block.pages->begin() + static_cast<std::ptrdiff_t>(first),
-                block.pages->begin() + static_cast<std::ptrdiff_t>(end), owner);
-    });
+    if (first_page >= end_page) return;
+    auto run = run_of(first_page);
+    if (run->second == owner && end_of(run) >= end_page) return;  // as for most touches
+    // Runs that begin in [first_page, end_page] go; then those of the pages and of what follows them begin anew.
+    const std::uint32_t before = run->first < first_page ? run->second
+                                 : first_page == 0       ? kNobody
+                                                         : std::prev(run)->second;
+    auto next = run->first < first_page ? std::next(run) : run;
+    std::uint32_t after = run->second;
+    while (next != runs_.end() && next->first <= end_page) {
+      after = next->second;
+      next = runs_.erase(next);
+    }
+    if (before != owner) runs_.emplace_hint(next, first_page, owner);
+    if (after != owner) runs_.emplace_hint(next, end_page, after);
   }
 
   // Calls f(owner, first_page, page_count) for each run of pages with one owner, ascending.
   template <class F>
   void for_each(std::uint64_t first_page, std::uint64_t end_page, F&& f) const {
-    while (first_page < end_page) {
-      const std::uint32_t owner = at(first_page);
-      std::uint64_t end = first_page + 1;
-      while (end < end_page && at(end) == owner) ++end;
-      f(owner, first_page, end - first_page);
+    for (auto run = run_of(first_page); first_page < end_page; ++run) {
+      const std::uint64_t end = std::min(end_page, end_of(run));
+      f(run->second, first_page, end - first_page);
       first_page = end;
     }
   }
 
-  std::uint32_t at(std::uint64_t page) const {
-    if (page / kPagesPerBlock >= blocks_.size()) return 0;
-    const Block& block = blocks_[page / kPagesPerBlock];
-    return block.pages ? (*block.pages)[page % kPagesPerBlock] : block.whole;
-  }
+  std::uint32_t at(std::uint64_t page) const { return run_of(page)->second; }
 
  private:
-  using Pages = std::array<std::uint32_t, kPagesPerBlock>;
-  struct Block {
-    std::uint32_t whole = 0;
-    std::unique_ptr<Pages> pages;  // null: all pages belong to `whole`
-  };
+  using Runs = std::map<std::uint64_t, std::uint32_t>;         // owner by first page, until the next run
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};  // before page 0
 
-  template <class F>
-  void for_each_block(std::uint64_t first_page, std::uint64_t end_page, F&& f) {
-    if (first_page >= end_page) return;
-    if ((end_page - 1) / kPagesPerBlock >= blocks_.size()) blocks_.resize((end_page - 1) / kPagesPerBlock + 1);
-    while (first_page < end_page) {
-      const std::uint64_t block = first_page / kPagesPerBlock;
-      const std::uint64_t end = std::min(end_page, (block + 1) * kPagesPerBlock);
-      f(blocks_[block], first_page - block * kPagesPerBlock, end - block * kPagesPerBlock);
-      first_page = end;
-    }
-  }
+  Runs::const_iterator run_of(std::uint64_t page) const { return std::prev(runs_.upper_bound(page)); }
+  Runs::iterator run_of(std::uint64_t page) { return std::prev(runs_.upper_bound(page)); }
+  std::uint64_t end_of(Runs::const_iterator run) const { return ++run == runs_.end() ? ~std::uint64_t{0} : run->first; }
 
-  std::vector<Block> blocks_;
+  Runs runs_{{0, 0}};  // neighbours differ
 };
 
 }  // namespace uvmsim::report

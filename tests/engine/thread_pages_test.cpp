@@ -157,8 +157,9 @@ TEST(ThreadPages, NoAccessIsLostAmongIdleThreads) {
       kernel.distribution = trace::Distribution::kThreadChunk;
       kernel.bytes_per_thread_access = 1024;
       if (listed) {
-        for (std::uint64_t page = 0; page < 1000; ++page)
+        for (std::uint64_t page = 0; page < 1000; ++page) {
           kernel.touches.push_back({0, 2 * page, trace::AccessMode::kRead});
+        }
       }
       RunOptions options = options_with(0);
       options.prefetch.name = "none";

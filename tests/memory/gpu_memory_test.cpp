@@ -34,6 +34,29 @@ TEST(GpuMemory, HandsOutEveryChunkOnceThenNone) {
   EXPECT_EQ(memory.allocate().value, 1u);
 }
 
+// A chunk that is to be reused last comes after all fresh ones, which have no state; of several the first one released.
+TEST(GpuMemory, FreshChunksCostNothingAndComeBeforeThoseReusedLast) {
+  constexpr std::uint32_t kChunks = 0xfffffffe;
+  GpuMemory memory(kChunks);
+  EXPECT_EQ(memory.known_chunks(), 0u);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(memory.allocate().value, i);
+  EXPECT_EQ(memory.free_chunks(), kChunks - 3);
+  memory.release(ChunkId{1}, GpuMemory::Reuse::kLast);
+  EXPECT_EQ(memory.allocate().value, 3u);
+  memory.release(ChunkId{0});
+  EXPECT_EQ(memory.allocate().value, 0u);
+  EXPECT_EQ(memory.known_chunks(), 4u);
+
+  GpuMemory small(4);
+  for (std::uint32_t i = 0; i < 3; ++i) small.allocate();
+  small.release(ChunkId{2}, GpuMemory::Reuse::kLast);
+  small.release(ChunkId{1}, GpuMemory::Reuse::kLast);
+  small.release(ChunkId{0});
+  std::vector<std::uint32_t> order;
+  for (ChunkId chunk = small.allocate(); chunk.valid(); chunk = small.allocate()) order.push_back(chunk.value);
+  EXPECT_EQ(order, (std::vector<std::uint32_t>{0, 3, 2, 1}));
+}
+
 TEST(GpuMemory, AWholeChunkBelongsToOneBlock) {
   GpuMemory memory(2);
   const BlockIndex block(1000);

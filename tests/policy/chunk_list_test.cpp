@@ -27,6 +27,16 @@ TEST(ChunkLists, StartEmpty) {
   EXPECT_FALSE(lists.contains(ChunkId{2}));
 }
 
+TEST(ChunkLists, HoldStateOnlyForChunksThatWereOnOne) {
+  ChunkLists lists(0xfffffff0, 2);
+  EXPECT_FALSE(lists.contains(ChunkId{0xffffffef}));
+  lists.remove(ChunkId{0xffffffef});
+  lists.move_to_back(1, ChunkId{5});
+  lists.move_to_front(1, ChunkId{9});
+  EXPECT_EQ(forwards(lists, 1), (Order{9, 5}));
+  EXPECT_FALSE(lists.contains(ChunkId{7}));
+}
+
 TEST(ChunkLists, KeepOrderBothWays) {
   ChunkLists lists(4);
   lists.move_to_back(0, ChunkId{2});

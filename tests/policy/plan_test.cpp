@@ -144,8 +144,9 @@ TEST(DeepUm, BlocksInWhichNothingLivesGoWithoutACopy) {
 TEST(DeepUmIdeal, AKernelIsExpectedUntilItIsOver) {
   const auto planner = built_ins()->create<Planner>("deepum_ideal", {{"degree", "1"}, {"reserve_chunks", "16"}}, 1, 2);
   Machine machine(*planner, 2);
-  const BlockPages memory[] = {{BlockIndex(7), PageMask::all()}, {BlockIndex(8), PageMask::all()}};
-  const KernelArgument older[] = {{0, std::span(memory, 1)}}, younger[] = {{0, std::span(memory + 1, 1)}};
+  const BlockRun runs[] = {{BlockIndex(7), 1}, {BlockIndex(8), 1}};
+  const KernelArgument older[] = {{0, {std::span(runs, 1), 0, kPagesPerBlock}}},
+                       younger[] = {{0, {std::span(runs + 1, 1), 0, kPagesPerBlock}}};
   const KernelLaunch launches[] = {{.number = 0, .name = "older", .arguments = older},
                                    {.number = 1, .name = "younger", .arguments = younger},
                                    {.number = 2, .name = "younger", .arguments = younger}};
@@ -164,11 +165,26 @@ TEST(DeepUmIdeal, AKernelIsExpectedUntilItIsOver) {
   EXPECT_EQ(machine.idle(), (std::vector<std::int64_t>{-1 - 7, -1 - 8}));
 }
 
+TEST(ArgumentMemory, HasThePagesOfEachBlockInTheOrderOfTheObject) {
+  const std::vector<BlockRun> runs{{BlockIndex(5), 2}, {BlockIndex(1), 1}};
+  const ArgumentMemory memory(runs, 500, 2 * kPagesPerBlock + 3);
+  EXPECT_EQ(memory.size(), 3u);
+  std::vector<std::int64_t> blocks;
+  std::vector<PageMask> pages;
+  for (const BlockPages& part : memory) {
+    blocks.push_back(static_cast<std::int64_t>(part.block.value));
+    pages.push_back(part.pages);
+  }
+  EXPECT_THAT(blocks, ElementsAre(5, 6, 1));
+  EXPECT_THAT(pages, ElementsAre(PageMask::range(500, 12), PageMask::all(), PageMask::range(0, 3)));
+  EXPECT_EQ(ArgumentMemory().begin(), ArgumentMemory().end());
+}
+
 TEST(Lookahead, BlocksOfAllArgumentsComeFirstBlockFirst) {
-  const std::vector<BlockPages> first{
-      {BlockIndex(1), {}}, {BlockIndex(2), {}}, {BlockIndex(3), {}}, {BlockIndex(4), {}}};
-  const std::vector<BlockPages> second{{BlockIndex(9), {}}, {BlockIndex(2), {}}};
-  const std::vector<KernelArgument> arguments{{0, first}, {0, second}};
+  const std::vector<BlockRun> first{{BlockIndex(1), 4}};
+  const std::vector<BlockRun> second{{BlockIndex(9), 1}, {BlockIndex(2), 1}};
+  const std::vector<KernelArgument> arguments{{0, {first, 0, 4 * kPagesPerBlock}},
+                                              {0, {second, 0, 2 * kPagesPerBlock}}};
   EXPECT_THAT(values(blocks_of({.name = "k", .arguments = arguments})), ElementsAre(1, 9, 2, 3, 4));
 }
 
