@@ -7,7 +7,7 @@
 
 namespace uvmsim::trace {
 
-// Tuples become lists, and None null; a word that is none of these (inf, nan) becomes a text. Throws InputError
+// Tuples become lists, and None null; a word that is none of these becomes a text. Throws InputError
 // (without the place) for anything else, and for nesting beyond kMaxJsonDepth.
 nlohmann::json read_python_literal(std::string_view text);
 

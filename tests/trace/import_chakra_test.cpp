@@ -272,21 +272,31 @@ TEST_F(ImportChakraText, ProtobufIsReadAsItIsWritten) {
 // A cut between two messages leaves a whole trace, which then has no kernels but operators.
 TEST_F(ImportChakraText, CutAndDamagedProtobufIsRefusedOrRead) {
   const std::string whole = small_protobuf();
+  const auto is_read = [&](const std::string& text) {
+    try {
+      import_text(text);
+      return true;
+    } catch (const InputError&) {
+      return false;
+    }
+  };
   std::size_t read = 0;
-  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) read += about(whole.substr(0, bytes)).empty() ? 1 : 0;
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) read += is_read(whole.substr(0, bytes)) ? 1 : 0;
   EXPECT_EQ(read, 1u);
+  std::size_t refused = 0;
   for (std::size_t at = 0; at < whole.size(); ++at) {
     for (const char change : {'\x01', '\x80', '\xff'}) {
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ change);
-      about(damaged);  // an InputError or a trace
+      refused += is_read(damaged) ? 0 : 1;
     }
   }
+  EXPECT_GT(refused, 100u);
 }
 
 TEST(PythonLiteral, RefusesWhatIsNone) {
-  EXPECT_EQ(read_python_literal("[1, -2, 'a\\'b', (True, None), 1.5, inf]").dump(),
-            R"([1,-2,"a'b",[true,null],1.5,"inf"])");
+  EXPECT_EQ(read_python_literal("[1, -2, 'a\\'b', (True, None), 1.5, <x>]").dump(),
+            R"([1,-2,"a'b",[true,null],1.5,"<x>"])");
   for (const char* text : {"", "[", "[1", "'a", "[1 2]", "]", "1 2"}) {
     EXPECT_THROW(read_python_literal(text), InputError) << text;
   }
