@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/sparse_table.h"
 #include "sim/policy/planner.h"
 
 namespace uvmsim::policy {
@@ -109,11 +110,8 @@ class Lookahead {
     std::uint32_t users = 0;      // expected kernels
   };
 
-  Block& at(BlockIndex b) {
-    if (b.value >= blocks_.size()) blocks_.resize(std::max<std::size_t>(b.value + 1, blocks_.size() * 2));
-    return blocks_[b.value];
-  }
-  std::uint32_t users_of(BlockIndex b) const { return b.value < blocks_.size() ? blocks_[b.value].users : 0; }
+  Block& at(BlockIndex b) { return blocks_[b.value]; }
+  std::uint32_t users_of(BlockIndex b) const { return blocks_.value(b.value).users; }
   void change_users(BlockIndex b, int by) {
     Block& block = at(b);
     const bool was_free = block.users == 0;
@@ -130,7 +128,7 @@ class Lookahead {
   Options options_;
   std::deque<std::vector<BlockIndex>> kernels_;
   std::size_t kernel_ = 0, block_ = 0;  // the next block to look at
-  std::vector<Block> blocks_;
+  SparseTable<Block> blocks_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> victims_;  // order, block
   std::uint64_t clock_ = kAway;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/common/sparse_table.h"
 #include "sim/policy/kernel_future.h"
 #include "sim/policy/planner.h"
 
@@ -41,8 +42,9 @@ class Oracle {
   // The next use from the first kernel on that has not ended. Kernels of other streams may run before that one: their
   // blocks count as used now.
   KernelNumber next_use(BlockIndex b) const {
-    if (b.value >= blocks_.size()) return kNever;
-    const Block& block = blocks_[b.value];
+    const Block* const found = blocks_.find(b.value);
+    if (found == nullptr) return kNever;
+    const Block& block = *found;
     if (block.running != 0) return position_;
     const auto next = std::lower_bound(block.uses.begin(), block.uses.end(), position_);
     return next == block.uses.end() ? kNever : *next;
@@ -89,7 +91,8 @@ class Oracle {
         const BlockIndex b = blocks_of_[kernel_][block_];
         const PageMask missing = queries.missing(b);
         if (!missing.empty()) return Missing{b, missing, kernel_};
-        if (b.value >= blocks_.size() || !blocks_[b.value].here) skipped_[kernel_] = true;  // not allocated yet
+        if (const Block* block = blocks_.find(b.value); block == nullptr || !block->here)
+          skipped_[kernel_] = true;  // not allocated yet
       }
     }
     return std::nullopt;
@@ -114,10 +117,7 @@ class Oracle {
     bool here = false;
   };
 
-  Block& at(BlockIndex b) {
-    if (b.value >= blocks_.size()) blocks_.resize(std::max<std::size_t>(b.value + 1, blocks_.size() * 2));
-    return blocks_[b.value];
-  }
+  Block& at(BlockIndex b) { return blocks_[b.value]; }
   void list(BlockIndex b) {
     Block& block = at(b);
     here_.erase({block.listed, b.value});
@@ -140,7 +140,7 @@ class Oracle {
   }
 
   std::vector<std::vector<BlockIndex>> blocks_of_;  // by kernel
-  std::vector<Block> blocks_;
+  SparseTable<Block> blocks_;
   std::vector<bool> over_, skipped_;  // by kernel; skipped: looked at before its memory was allocated
   KernelNumber position_ = 0;
   KernelNumber kernel_ = 0;  // the next block to look at

@@ -2,6 +2,7 @@
 #include "sim/policy/future.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/common/check.h"
 
@@ -35,35 +36,36 @@ void Future::add_event(ContentIndex content, bool ends) {
 
 // Sorts the events by content; the events of one content keep their order.
 void Future::finish() {
-  std::uint64_t contents = 0;
-  for (const std::uint64_t owner : owners_) contents = std::max(contents, owner + 1);
-  first_.assign(static_cast<std::size_t>(contents) + 1, 0);
-  for (const std::uint64_t owner : owners_) ++first_[static_cast<std::size_t>(owner) + 1];
-  for (std::size_t content = 0; content < contents; ++content) first_[content + 1] += first_[content];
-  std::vector<std::uint64_t> next(first_.begin(), first_.end() - 1);
+  for (const std::uint64_t owner : owners_) ++places_[owner].count;
+  std::uint64_t sum = 0;
+  places_.for_each([&](std::uint64_t, Place& place) {
+    place.first = sum;
+    sum += std::exchange(place.count, 0);
+  });
   std::vector<Event> sorted(events_.size());
   for (std::size_t i = 0; i < events_.size(); ++i) {
-    sorted[static_cast<std::size_t>(next[static_cast<std::size_t>(owners_[i])]++)] = events_[i];
+    Place& place = places_[owners_[i]];
+    sorted[static_cast<std::size_t>(place.first + place.count++)] = events_[i];
   }
   events_ = std::move(sorted);
   owners_ = {};
-  std::vector<std::size_t> last(static_cast<std::size_t>(contents), 0);  // the operation that last used it, from 1
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     const Position stop = i + 1 < operations_.size() ? operations_[i + 1].begin : end();
     for (Position position = operations_[i].begin; position < stop; ++position) {
       const ContentIndex content = at(position);
-      if (content == kNothing || last[static_cast<std::size_t>(content.value)] == i + 1) continue;
-      last[static_cast<std::size_t>(content.value)] = i + 1;
+      if (content == kNothing) continue;
+      Place& place = places_[content.value];
+      if (place.last == i + 1) continue;
+      place.last = i + 1;
       ++operations_[i].contents;
     }
   }
 }
 
 std::span<const Future::Event> Future::events_of(ContentIndex content) const {
-  if (content.value + 1 >= first_.size()) return {};
-  const auto place = static_cast<std::size_t>(content.value);
-  return std::span(events_).subspan(static_cast<std::size_t>(first_[place]),
-                                    static_cast<std::size_t>(first_[place + 1] - first_[place]));
+  const Place* const place = places_.find(content.value);
+  if (place == nullptr) return {};
+  return std::span(events_).subspan(static_cast<std::size_t>(place->first), static_cast<std::size_t>(place->count));
 }
 
 Future::Position Future::next_use(ContentIndex content, Position from) const {

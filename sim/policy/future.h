@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/common/sparse_table.h"
 #include "sim/common/units.h"
 #include "sim/policy/policy.h"
 
@@ -65,6 +66,11 @@ class Future {
     Position position() const { return code >> 1; }
     bool ends() const { return (code & 1) != 0; }
   };
+  // Where the events of a content are.
+  struct Place {
+    std::uint64_t first = 0, count = 0;
+    std::uint64_t last = 0;  // in finish(): the operation that last used it, from 1
+  };
   void add_event(ContentIndex content, bool ends);
   void move_to(Position position) { now_ = position > now_ ? position : now_; }
   // The begin of the first operation whose number is at least `number`.
@@ -76,7 +82,7 @@ class Future {
   std::vector<Operation> operations_;
   std::vector<Event> events_;          // by content; before finish() in program order,
   std::vector<std::uint64_t> owners_;  // with the content of each
-  std::vector<std::uint64_t> first_;   // by content: its first event; with one more entry at the end
+  SparseTable<Place> places_;          // by content
   Position now_ = 0;
   Position operation_begin_ = 0, operation_end_ = 0;  // of the operation that began last
 };
