@@ -91,8 +91,9 @@ class Oracle {
         const BlockIndex b = blocks_of_[kernel_][block_];
         const PageMask missing = queries.missing(b);
         if (!missing.empty()) return Missing{b, missing, kernel_};
-        if (const Block* block = blocks_.find(b.value); block == nullptr || !block->here)
+        if (const Block* block = blocks_.find(b.value); block == nullptr || !block->here) {
           skipped_[kernel_] = true;  // not allocated yet
+        }
       }
     }
     return std::nullopt;

@@ -14,7 +14,8 @@ class Registry;
 
 // Increases with every change to the layout or the virtual functions of the headers that plug-ins see: policy.h,
 // planner.h, migrator.h, router.h, scheduler.h, batcher.h, features.h, parameters.h, future.h, kernel_future.h,
-// slots.h, registry.h, overrides.h here, units.h, random.h and state_digest.h of sim/common, page_mask.h, chunk_id.h
+// slots.h, registry.h, overrides.h here, units.h, random.h, state_digest.h, sparse_table.h and lazy_array.h of
+// sim/common, page_mask.h, chunk_id.h
 // and processor.h of sim/memory.
 inline constexpr std::uint32_t kPluginAbiVersion = 17;
 
