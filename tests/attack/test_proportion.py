@@ -72,17 +72,18 @@ def extremes():
 
 
 class ProportionTest(CommandTest):
-    def commands(self, trace):
+    def commands(self, trace, searches):
         """Commands that read a trace, with their outputs in the folder."""
         half = (*SYSTEM, "--osf", "2", "--hypothetical-capacity")  # of what is allocated
         yield "run", trace, *SYSTEM, "--capacity-bytes", "1GiB", "--timeline", "out.timeline.json", "--no-unlimited-run"
         yield "run", trace, *half, "--json", "kept.jsonl", "--profile", "kept.profile"
         yield "report", "kept.jsonl", "kept.profile", "-o", "out.html"
         yield "compare", "kept.jsonl", "kept.jsonl"
-        yield "why", trace, *half
-        yield "cliff", trace, *SYSTEM
-        yield "fit", trace, "--gpus", SYSTEM[1]
-        yield "advise", trace, *half, "--output", "out.advised.uvmt"
+        if searches:  # these run the program many times
+            yield "why", trace, *half
+            yield "cliff", trace, *SYSTEM
+            yield "fit", trace, "--gpus", SYSTEM[1]
+            yield "advise", trace, *half, "--output", "out.advised.uvmt"
         yield "bounds", trace, *SYSTEM, "--capacity-bytes", "1GiB"
         yield "trace", "info", trace
         yield "trace", "validate", trace
@@ -90,9 +91,9 @@ class ProportionTest(CommandTest):
         yield "trace", "pack", trace, "-o", "out.uvmt"
         yield "trace", "export", "oracle-general", trace, "-o", "out.bin"
 
-    def assert_in_proportion(self, trace, items, blocks):
+    def assert_in_proportion(self, trace, items, blocks, searches=True):
         bound = CONSTANT_BYTES + 64 * items + 3 * 512 * blocks
-        for command in self.commands(trace):
+        for command in self.commands(trace, searches):
             with self.subTest(" ".join(command)):
                 done = self.run_measured(*command)
                 self.assertIn(done.code, (0, 2), (command, done.err[-300:]))
@@ -113,7 +114,8 @@ class ProportionTest(CommandTest):
                         self.assert_one_line(done, "allowed")
                         self.assertLess(done.peak_bytes, CONSTANT_BYTES)
                     continue
-                self.assert_in_proportion(trace, items, blocks)
+                # Phases that all read everything take minutes in less memory than that.
+                self.assert_in_proportion(trace, items, blocks, searches=name != "phases of large objects")
 
     def test_of_every_policy(self):
         """No policy keeps state for memory that was never in use. One is left out: it brings all memory that a kernel's
