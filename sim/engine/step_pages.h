@@ -161,8 +161,7 @@ inline ThreadRange threads_of(const KernelWork& work, std::uint64_t unit) {
 struct ThreadShares {
   ThreadShares(const KernelWork& work, const Operand& operand)
       : pages(std::max<std::uint64_t>(1, (operand.pages + work.threads - 1) / work.threads)),
-        threads_per_page(
-            std::clamp<std::uint64_t>((work.threads + operand.pages - 1) / operand.pages, 1, work.accesses_per_page)) {}
+        threads_per_page(std::clamp<std::uint64_t>(work.threads / operand.pages, 1, work.accesses_per_page)) {}
   std::uint64_t first_page(std::uint64_t thread) const {
     return pages > 1 ? thread * pages : thread / threads_per_page;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/foreign.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -92,11 +93,15 @@ bool starts_chakra_trace(string_view start) {
   std::uint64_t size = 0;
   if (!take_varint(start, size) || size == 0 || size > start.size()) return false;
   for (start = start.substr(0, size); !start.empty();) {
-    // A version (field 1) or an attribute (field 2), each as bytes; an attribute begins with its name.
+    // A version (field 1, text) or an attribute (field 2, a message that begins with its name). The header of a trace
+    // of ours, perhaps a damaged one, is a message in field 2 that begins with its magic.
     const char key = start.front();
     start.remove_prefix(1);
     if ((key != '\x0a' && key != '\x12') || !take_varint(start, size) || size > start.size()) return false;
-    if (key == '\x12' && (size == 0 || start.front() != '\x0a')) return false;
+    const string_view content = start.substr(0, size);
+    const auto is_text = [](char c) { return c >= ' ' && c <= '~'; };
+    if (key == '\x0a' ? !std::ranges::all_of(content, is_text) : !content.starts_with('\x0a')) return false;
+    if (content.starts_with("\x0a\x04UVMT")) return false;
     start.remove_prefix(size);
   }
   return true;

@@ -68,7 +68,8 @@ class Writer {
     kernel.grid = {static_cast<std::uint32_t>(1 + random_.below(one_in(2) ? 8 : 600)),
                    static_cast<std::uint32_t>(one_in(3) ? 1 + random_.below(6) : 1), 1};
     kernel.distribution = static_cast<trace::Distribution>(random_.below(4));
-    kernel.bytes_per_thread_access = one_in(2) ? 16 : 0;
+    const bool by_thread = kernel.distribution == trace::Distribution::kThreadChunk;  // comes back so often to a page
+    kernel.bytes_per_thread_access = one_in(2) ? (by_thread ? 1024 : 16) : 0;
     std::vector<trace::ObjectId> ids = live_;
     for (std::uint64_t n = 1 + random_.below(std::min<std::uint64_t>(ids.size(), 4)); n > 0; --n) {
       const std::size_t which = random_.below(ids.size());

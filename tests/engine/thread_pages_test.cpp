@@ -55,7 +55,7 @@ std::uint64_t page_of(std::uint64_t thread, std::uint64_t threads, std::uint64_t
 
 TEST(ThreadPages, AreThoseOfEachThreadsShare) {
   for (const std::uint32_t block : {32u, 96u, 40u}) {
-    for (const std::uint64_t pages : {std::uint64_t{480}, std::uint64_t{480} * 7, std::uint64_t{30}}) {
+    for (const std::uint64_t pages : {480u, 480u * 7, 30u}) {
       const std::uint64_t threads = 480;
       const Walk walk = walk_of(threads, block, pages, 5);
       for (std::uint64_t unit = 0; unit < walk.work.units; ++unit) {
@@ -80,6 +80,24 @@ TEST(ThreadPages, AreThoseOfEachThreadsShare) {
         }
       }
     }
+  }
+}
+
+// Also where pages and threads do not divide one another, every page has a thread.
+TEST(ThreadPages, CoverTheOperand) {
+  for (std::uint64_t pages = 1; pages < 300; ++pages) {
+    const Walk walk = walk_of(96, 96, pages, 3);
+    std::set<std::uint64_t> found;
+    for (std::uint64_t unit = 0; unit < walk.work.units; ++unit) {
+      for (std::uint32_t step = 0; step < walk.section.steps; ++step) {
+        engine::thread_pages(walk.work, walk.section, unit, step, false,
+                             [&](const engine::PageRun& run, std::uint32_t, bool) {
+                               found.insert(run.block.value * kPagesPerBlock + run.first);
+                             });
+      }
+    }
+    EXPECT_EQ(found.size(), pages);
+    EXPECT_EQ(*found.rbegin(), 1000 + pages - 1);
   }
 }
 
