@@ -55,8 +55,6 @@ class DriverStack {
   // Returns the time at which the event can be handled: a fetch waits until the planner's commands in progress are
   // done.
   Nanoseconds fetch_at(const Event& event);
-  // Lets planners and service threads act before kernels compute up to the next event.
-  void look();
 
   // Report memory of the program that a record frees: release() for each block, freed() after the last one.
   void release(BlockIndex block);

@@ -70,11 +70,7 @@ class ExecutionTraceReader {
   explicit ExecutionTraceReader(const std::string& path) : path_(path) {}
 
   ExecutionTrace read() {
-    const std::string hint = foreign_hint(path_);
-    if (!hint.empty() && hint.find("Chakra") == std::string::npos) {
-      throw_input_error("{}: no execution trace of PyTorch or Chakra{}", path_, hint);
-    }
-    const std::string content = read_whole_file(path_);
+    const std::string content = read_recording(path_, "execution trace of PyTorch or Chakra", "Chakra");
     trace_.file_bytes = content.size();
     if (starts_chakra_trace(content)) {
       messages(content);

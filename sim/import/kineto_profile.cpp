@@ -11,7 +11,6 @@
 #include "sim/formats/json.h"
 #include "sim/formats/printable.h"
 #include "sim/import/whole_file.h"
-#include "sim/trace/foreign.h"
 #include "sim/trace/limits.h"
 
 namespace uvmsim::trace {
@@ -59,11 +58,7 @@ class ProfileReader {
   explicit ProfileReader(const std::string& path) : path_(path) {}
 
   KinetoProfile read() {
-    const std::string hint = foreign_hint(path_);
-    if (!hint.empty() && hint.find("Kineto") == std::string::npos) {
-      throw_input_error("{}: no profile of PyTorch{}", path_, hint);
-    }
-    const std::string content = read_whole_file(path_);
+    const std::string content = read_recording(path_, "profile of PyTorch", "Kineto");
     // Events are read and dropped one by one: reading takes little more memory than the rows that are kept.
     KinetoJson whole;
     try {

@@ -12,7 +12,6 @@
 #include "sim/import/pickle.h"
 #include "sim/import/plain_values.h"
 #include "sim/import/whole_file.h"
-#include "sim/trace/foreign.h"
 #include "sim/trace/limits.h"
 
 namespace uvmsim::trace {
@@ -31,11 +30,7 @@ class SnapshotReader {
   explicit SnapshotReader(const std::string& path) : path_(path) {}
 
   MemorySnapshot read() {
-    const std::string hint = foreign_hint(path_);
-    if (!hint.empty() && hint.find("memory snapshot") == std::string::npos) {
-      throw_input_error("{}: no memory snapshot of PyTorch{}", path_, hint);
-    }
-    const std::string content = read_whole_file(path_);
+    const std::string content = read_recording(path_, "memory snapshot of PyTorch", "memory snapshot");
     rows_left_ = content.size();
     SnapshotId whole = PlainValues::kNone;
     try {

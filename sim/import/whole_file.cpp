@@ -5,6 +5,7 @@
 #include <span>
 
 #include "sim/common/error.h"
+#include "sim/trace/foreign.h"
 #include "sim/trace/input.h"
 #include "sim/trace/zstd_stream.h"
 
@@ -34,6 +35,12 @@ std::string read_whole_file(const std::string& path) {
     content.resize(size + taken);
     if (taken == 0) return content;
   }
+}
+
+std::string read_recording(const std::string& path, std::string_view what, std::string_view format) {
+  const std::string hint = foreign_hint(path);
+  if (!hint.empty() && hint.find(format) == std::string::npos) throw_input_error("{}: no {}{}", path, what, hint);
+  return read_whole_file(path);
 }
 
 }  // namespace uvmsim::trace

@@ -3,11 +3,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace uvmsim::trace {
 
 // Returns the content of a file, unpacked where it is zstd. Throws InputError naming the file when it cannot be read,
 // and when it has more than 4 GiB.
 std::string read_whole_file(const std::string& path);
+
+// Returns the same of a file that should be `what`, "profile of PyTorch". Throws InputError also if the file is
+// recognised as another format: what foreign.h says of it does not name `format`.
+std::string read_recording(const std::string& path, std::string_view what, std::string_view format);
 
 }  // namespace uvmsim::trace

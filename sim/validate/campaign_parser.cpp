@@ -18,7 +18,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMaxSteps = 1000, kMaxArrays = 100000, kMaxWords = std::uint64_t{1} << 26;
 constexpr std::uint64_t kMaxProcesses = 64, kMaxColumns = std::uint64_t{1} << 20, kMaxProducts = 1000000;
-constexpr std::uint64_t kMaxRandomBytes = std::uint64_t{1} << 37;  // for an array whose pages are listed one by one
+constexpr std::uint64_t kMaxSquareColumns = std::uint64_t{1} << 15;  // for kernels that list a page of each row
+constexpr std::uint64_t kMaxRandomBytes = std::uint64_t{1} << 37;    // for an array whose pages are listed one by one
 constexpr std::uint64_t kMaxNs = std::uint64_t{3600} * 1000000000, kMaxRate = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMaxUnitNs = 1000000000;  // for a kernel or page of which there are many
 
@@ -151,6 +152,9 @@ void parse_parameters(JsonFields& fields, Campaign& campaign) {
         campaign.page_ns = fields.integer("page_ns", 0, kMaxUnitNs);
       }
       if (campaign.program == CampaignProgramKind::kGramSchmidt) {
+        if (campaign.columns > kMaxSquareColumns) {
+          throw_input_error("'columns' is {}; allowed: up to {}", campaign.columns, kMaxSquareColumns);
+        }
         if (campaign.array_bytes != campaign.columns * campaign.columns * kNumberBytes) {
           throw_input_error("'array_bytes' is {}; allowed: {}, of a square matrix with {} columns",
                             campaign.array_bytes, campaign.columns * campaign.columns * kNumberBytes, campaign.columns);

@@ -353,8 +353,7 @@ void CampaignProgram::add_matrix_vector() {
   by_rows.block.x = kBlockThreads;
   by_rows.distribution = trace::Distribution::kThreadChunk;
   by_rows.bytes_per_thread_access = kWordBytes;
-  by_rows.duration_ns =
-      static_cast<std::int64_t>(campaign_.page_ns * (row_bytes + kBasePageBytes - 1) / kBasePageBytes);
+  by_rows.duration_ns = static_cast<std::int64_t>(campaign_.page_ns * row_bytes / kBasePageBytes);
   by_rows.accesses = {whole(y1, row_bytes, trace::AccessMode::kRead), whole(kArray, bytes, trace::AccessMode::kRead),
                       whole(x1, rows * kNumberBytes, trace::AccessMode::kReadWrite)};
   for (std::uint64_t i = 0; i < campaign_.steps; ++i) {

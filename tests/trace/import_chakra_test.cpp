@@ -12,9 +12,9 @@
 #include "sim/import/operator_schema.h"
 #include "sim/import/python_literal.h"
 #include "sim/trace/foreign.h"
-#include "sim/trace/validate.h"
 #include "tests/policy/message_of.h"
 #include "tests/report/scratch_folder.h"
+#include "tests/trace/imported.h"
 
 namespace uvmsim::trace::import_chakra_test {
 namespace {
@@ -24,32 +24,7 @@ using ::testing::HasSubstr;
 
 const std::string kRecordings = UVMSIM_SOURCE_DIR "/tests/trace/recordings/";
 
-struct Imported {
-  Header header;
-  ChakraImportSummary summary;
-  std::vector<Record> records;
-  template <class T>
-  std::vector<T> all() const {
-    std::vector<T> out;
-    for (const Record& record : records) {
-      if (const auto* one = std::get_if<T>(&record)) out.push_back(*one);
-    }
-    return out;
-  }
-};
-Imported import(const std::string& path) {
-  ChakraImporter importer(path);
-  Imported out;
-  out.header = importer.header();
-  Validator validator("execution trace", importer.header());
-  for (Record record; importer.next(record);) {
-    validator.check(record);
-    out.records.push_back(record);
-  }
-  validator.finish();
-  out.summary = importer.summary();
-  return out;
-}
+auto import(const std::string& path) { return import_all(ChakraImporter(path)); }
 
 // Returns the bytes that a kernel reads and writes.
 std::pair<std::uint64_t, std::uint64_t> bytes_of(const Kernel& kernel) {
@@ -65,7 +40,7 @@ std::pair<std::uint64_t, std::uint64_t> bytes_of(const Kernel& kernel) {
 
 // The program trains two steps of a convolution, two linear layers and Adam, batch 32. Its profile has 64 kernels.
 TEST(ImportChakra, OperatorsOfATrainingStepBecomeKernels) {
-  const Imported out = import(kRecordings + "execution_trace_two_steps_h200.json.zst");
+  const auto out = import(kRecordings + "execution_trace_two_steps_h200.json.zst");
   EXPECT_EQ(out.summary.nodes, 367u);
   EXPECT_EQ(out.summary.kernels, 56u);
   EXPECT_EQ(out.summary.covered_kernels, 56u);
@@ -93,7 +68,7 @@ TEST(ImportChakra, OperatorsOfATrainingStepBecomeKernels) {
 
 // Chakra's converter made it from ResNet-50 on two GPUs; these are its first 300 nodes.
 TEST(ImportChakra, ProtobufHasTheKernelsOfTheLinkedProfile) {
-  const Imported out = import(kRecordings + "chakra_resnet_300_nodes.et.zst");
+  const auto out = import(kRecordings + "chakra_resnet_300_nodes.et.zst");
   EXPECT_EQ(out.summary.nodes, 300u);
   EXPECT_TRUE(out.summary.durations);
   EXPECT_GT(out.summary.kernels, 0u);
@@ -124,11 +99,11 @@ class ImportChakraText : public ::testing::Test {
               R"(],"shapes":[],"types":[]},"attrs":[{"name":"op_schema","type":"string","value":")" + schema + "\"}]}";
   }
   std::string text() const { return R"({"schema":"1.1.1-chakra.0.0.4","pid":1,"nodes":[)" + nodes_ + "]}"; }
-  Imported import_text(const std::string& text) {
+  auto import_text(const std::string& text) {
     folder.write("et.json", text);
     return import(folder.path("et.json"));
   }
-  Imported import_nodes() { return import_text(text()); }
+  auto import_nodes() { return import_text(text()); }
   std::string about(const std::string& text) {
     return message_of([&] { import_text(text); });
   }
@@ -153,7 +128,7 @@ TEST_F(ImportChakraText, OnlyOperatorsThatWriteAreKernels) {
   node(3, 2, "aten::ones", "aten::ones(int[] size) -> Tensor", "[64]", tensor(20, 1024));
   node(7, 2, "aten::add_", "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
        tensor(10, 1024) + "," + tensor(20, 256, "cuda:0", 256) + ",1", tensor(10, 1024));
-  const Imported out = import_nodes();
+  const auto out = import_nodes();
   const std::vector<Kernel> kernels = out.all<Kernel>();
   ASSERT_EQ(kernels.size(), 2u);
   EXPECT_EQ(kernels[0].name, "aten::fill_");
@@ -173,7 +148,7 @@ TEST_F(ImportChakraText, AStorageThatIsReturnedAgainIsAnother) {
     node(elements, 2, "aten::relu", relu, tensor(10, elements), tensor(20, elements));
     node(elements + 1, 2, "aten::neg", "aten::neg(Tensor self) -> Tensor", tensor(20, elements), tensor(30, elements));
   }
-  const Imported out = import_nodes();
+  const auto out = import_nodes();
   std::vector<std::uint64_t> sizes;
   for (const TensorAlloc& tensor : out.all<TensorAlloc>()) sizes.push_back(tensor.bytes);
   EXPECT_THAT(sizes, ElementsAre(16384u, 4096u, 4096u, 16384u, 16384u));
@@ -189,7 +164,7 @@ TEST_F(ImportChakraText, KernelsOfALinkedProfileTakeTheirOperatorsTensors) {
        tensor(20, 1024) + "," + tensor(50, 1024, "cpu"), tensor(20, 1024));
   node(8, 7, "Memcpy HtoD (Pageable -> Device)", "", "", "",
        R"(,"cat":"gpu_memcpy","ts":50,"inclusive_dur":2,"stream":9)");
-  const Imported out = import_nodes();
+  const auto out = import_nodes();
   const std::vector<Kernel> kernels = out.all<Kernel>();
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_EQ(kernels[0].name, "relu_kernel");
@@ -206,7 +181,7 @@ TEST_F(ImportChakraText, KernelsOfALinkedProfileTakeTheirOperatorsTensors) {
 
 TEST_F(ImportChakraText, TheOldestFormHasItsFieldsBesideOneAnother) {
   const std::string types = "[\"Tensor(float)\"]";
-  const Imported out = import_text(
+  const auto out = import_text(
       R"({"schema":"1.0.1","nodes":[{"name":"aten::neg","id":2,"parent":1,"inputs":[[3,4,0,1024,4]],"input_types":)" +
       types + R"(,"input_shapes":[[1024]],"outputs":[[5,6,0,1024,4]],"output_types":)" + types +
       R"(,"op_schema":"aten::neg(Tensor self) -> Tensor"}]})");
@@ -261,7 +236,7 @@ std::string small_protobuf() {
 }
 
 TEST_F(ImportChakraText, ProtobufIsReadAsItIsWritten) {
-  const Imported out = import_text(small_protobuf());
+  const auto out = import_text(small_protobuf());
   const std::vector<Kernel> kernels = out.all<Kernel>();
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_EQ(kernels[0].name, "neg_kernel");

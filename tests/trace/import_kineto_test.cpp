@@ -8,45 +8,20 @@
 #include <map>
 
 #include "sim/common/error.h"
-#include "sim/trace/validate.h"
 #include "tests/policy/message_of.h"
 #include "tests/report/scratch_folder.h"
+#include "tests/trace/imported.h"
 
 namespace uvmsim::trace::import_kineto_test {
 namespace {
 
 using ::testing::HasSubstr;
 
-struct Imported {
-  Header header;
-  KinetoImportSummary summary;
-  std::vector<Record> records;
-  template <class T>
-  std::vector<T> all() const {
-    std::vector<T> out;
-    for (const Record& record : records) {
-      if (const auto* one = std::get_if<T>(&record)) out.push_back(*one);
-    }
-    return out;
-  }
-};
-Imported import(const std::string& path) {
-  KinetoImporter importer(path);
-  Imported out;
-  out.header = importer.header();
-  Validator validator("profile", importer.header());
-  for (Record record; importer.next(record);) {
-    validator.check(record);
-    out.records.push_back(record);
-  }
-  validator.finish();
-  out.summary = importer.summary();
-  return out;
-}
+auto import(const std::string& path) { return import_all(KinetoImporter(path)); }
 
 // The program runs two steps of a convolution, three linear layers and Adam, batch 64.
 TEST(ImportKineto, ATrainingStepHasItsTensorsAndKernels) {
-  const Imported step = import((UVMSIM_SOURCE_DIR "/tests/trace/recordings/kineto_two_steps_h200.json.zst"));
+  const auto step = import((UVMSIM_SOURCE_DIR "/tests/trace/recordings/kineto_two_steps_h200.json.zst"));
   EXPECT_EQ(step.header.gpu, "NVIDIA H200");
   EXPECT_EQ(step.summary.kernels, 88u);
   EXPECT_EQ(step.summary.tensors, 76u);  // as the allocator's own history of the same steps counts
@@ -76,7 +51,7 @@ TEST(ImportKineto, ATrainingStepHasItsTensorsAndKernels) {
 }
 
 TEST(ImportKineto, CopiesGraphsAndStreams) {
-  const Imported streams = import((UVMSIM_SOURCE_DIR "/tests/trace/recordings/kineto_streams_h200.json.zst"));
+  const auto streams = import((UVMSIM_SOURCE_DIR "/tests/trace/recordings/kineto_streams_h200.json.zst"));
   const std::vector<Memcpy> copies = streams.all<Memcpy>();
   ASSERT_GE(copies.size(), 1u);
   EXPECT_EQ(copies[0].bytes, 4u << 20);
@@ -104,7 +79,7 @@ class ImportKinetoText : public ::testing::Test {
         R"(,"device":0,"stream":7,"grid":[2,1,1],"block":[64,1,1]}})");
   }
   void add(const std::string& event) { events_ += (events_.empty() ? "" : ",\n") + event; }
-  Imported import_events() {
+  auto import_events() {
     folder.write("p.json", "{\"schemaVersion\": 1, \"traceEvents\": [" + events_ + "]}");
     return import(folder.path("p.json"));
   }
@@ -134,7 +109,7 @@ TEST_F(ImportKinetoText, InputsAreTheLastUsedOfTheirSizeAndOutputsWhatWasAllocat
   operation(50, 60, 3, "aten::add_", floats("[256]"));
   kernel(55, 3);
   add(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#4","pid":1,"tid":1,"ts":28,"dur":40})");
-  const Imported out = import_events();
+  const auto out = import_events();
   const std::vector<TensorAlloc> tensors = out.all<TensorAlloc>();
   ASSERT_EQ(tensors.size(), 3u);
   EXPECT_EQ(tensors[0].name, "allocated before");  // 2048 bytes that no event of the profile allocated

@@ -11,9 +11,9 @@
 #include "sim/import/pickle.h"
 #include "sim/import/whole_file.h"
 #include "sim/trace/foreign.h"
-#include "sim/trace/validate.h"
 #include "tests/policy/message_of.h"
 #include "tests/report/scratch_folder.h"
+#include "tests/trace/imported.h"
 
 namespace uvmsim::trace::import_snapshot_test {
 namespace {
@@ -23,36 +23,13 @@ using ::testing::HasSubstr;
 
 const std::string kRecordings = UVMSIM_SOURCE_DIR "/tests/trace/recordings/";
 
-struct Imported {
-  Header header;
-  SnapshotImportSummary summary;
-  std::vector<Record> records;
-  template <class T>
-  std::vector<T> all() const {
-    std::vector<T> out;
-    for (const Record& record : records) {
-      if (const auto* one = std::get_if<T>(&record)) out.push_back(*one);
-    }
-    return out;
-  }
-};
-Imported import(const std::string& path, SnapshotAccesses accesses = SnapshotAccesses::kNone) {
-  SnapshotImporter importer(path, {ObjectKind::kManaged, accesses, ""});
-  Imported out;
-  out.header = importer.header();
-  Validator validator("snapshot", importer.header());
-  for (Record record; importer.next(record);) {
-    validator.check(record);
-    out.records.push_back(record);
-  }
-  validator.finish();
-  out.summary = importer.summary();
-  return out;
+auto import(const std::string& path, SnapshotAccesses accesses = SnapshotAccesses::kNone) {
+  return import_all(SnapshotImporter(path, {ObjectKind::kManaged, accesses, ""}));
 }
 
 // The program makes a convolution, two linear layers and Adam, and trains two steps; the history has all of it.
 TEST(ImportSnapshot, AWholeHistoryHasSegmentsTensorsAndNames) {
-  const Imported out = import(kRecordings + "memory_snapshot_h200.pickle.zst");
+  const auto out = import(kRecordings + "memory_snapshot_h200.pickle.zst");
   // As Python counts the same snapshot.
   EXPECT_EQ(out.summary.segments, 6u);
   EXPECT_EQ(out.summary.tensors, 77u);
@@ -74,8 +51,8 @@ TEST(ImportSnapshot, AWholeHistoryHasSegmentsTensorsAndNames) {
 }
 
 TEST(ImportSnapshot, JsonSaysTheSameAsThePickle) {
-  const Imported pickle = import(kRecordings + "memory_snapshot_h200.pickle.zst");
-  const Imported json = import(kRecordings + "memory_snapshot_h200.json.zst");
+  const auto pickle = import(kRecordings + "memory_snapshot_h200.pickle.zst");
+  const auto json = import(kRecordings + "memory_snapshot_h200.json.zst");
   EXPECT_EQ(pickle.records.size(), json.records.size());
   const std::vector<TensorAlloc> a = pickle.all<TensorAlloc>(), b = json.all<TensorAlloc>();
   ASSERT_EQ(a.size(), b.size());
@@ -87,7 +64,7 @@ TEST(ImportSnapshot, JsonSaysTheSameAsThePickle) {
 
 // The history has the last 60 events: most of the memory was allocated before them.
 TEST(ImportSnapshot, WhatTheHistoryHasLostWasAllocatedBefore) {
-  const Imported out = import(kRecordings + "memory_snapshot_wrapped_h200.pickle.zst");
+  const auto out = import(kRecordings + "memory_snapshot_wrapped_h200.pickle.zst");
   EXPECT_EQ(out.summary.segments, 7u);
   EXPECT_EQ(out.summary.tensors - out.summary.earlier_tensors, 19u);
   EXPECT_EQ(out.all<TensorFree>().size(), 20u);
@@ -99,7 +76,7 @@ TEST(ImportSnapshot, WhatTheHistoryHasLostWasAllocatedBefore) {
 
 TEST(ImportSnapshot, AccessesAreOnlyAssumedWhenAskedFor) {
   const std::string path = kRecordings + "memory_snapshot_h200.pickle.zst";
-  const Imported out = import(path, SnapshotAccesses::kLifetimes);
+  const auto out = import(path, SnapshotAccesses::kLifetimes);
   const std::vector<Kernel> kernels = out.all<Kernel>();
   ASSERT_EQ(kernels.size(), 77u + 48u);
   EXPECT_EQ(kernels[0].name, "assumed first use");
@@ -111,7 +88,7 @@ TEST(ImportSnapshot, AccessesAreOnlyAssumedWhenAskedFor) {
 
 class ImportSnapshotText : public ::testing::Test {
  protected:
-  Imported import_text(const std::string& text) {
+  auto import_text(const std::string& text) {
     folder.write("s.json", text);
     return import(folder.path("s.json"));
   }
@@ -130,7 +107,7 @@ class ImportSnapshotText : public ::testing::Test {
 };
 
 TEST_F(ImportSnapshotText, TensorsLiveFromTheirAllocationToTheCompletedFree) {
-  const Imported out = import_text(history(
+  const auto out = import_text(history(
       event("segment_alloc", 4096, 65536, 1) + "," + event("alloc", 4096, 1000, 2) + "," +
           event("alloc", 8192, 500, 3) + "," + event("free_requested", 4096, 1000, 4) + "," +
           event("free_completed", 4096, 1000, 6) + "," + event("alloc", 4096, 700, 7) + "," + event("oom", 0, 5, 8),
@@ -145,7 +122,7 @@ TEST_F(ImportSnapshotText, TensorsLiveFromTheirAllocationToTheCompletedFree) {
 }
 
 TEST_F(ImportSnapshotText, ASnapshotWithoutHistoryHasWhatItHolds) {
-  const Imported out = import_text(
+  const auto out = import_text(
       R"({"segments":[{"address":4096,"total_size":65536,"blocks":[{"size":1024,"requested_size":1000,"state":)"
       R"("active_allocated","frames":[{"name":"f","filename":"/x/torch/nn.py","line":1},{"name":"g","filename":)"
       R"("/home/a.py","line":7}]},{"size":512,"state":"inactive"},{"size":512,"state":"active_awaiting_free"}]}]})");
@@ -158,7 +135,7 @@ TEST_F(ImportSnapshotText, ASnapshotWithoutHistoryHasWhatItHolds) {
 }
 
 TEST_F(ImportSnapshotText, PiecesOfExpandableSegmentsAreNoObjects) {
-  const Imported out = import_text(history(event("segment_map", 4096, 65536, 1) + "," + event("alloc", 4096, 1000, 2)));
+  const auto out = import_text(history(event("segment_map", 4096, 65536, 1) + "," + event("alloc", 4096, 1000, 2)));
   EXPECT_EQ(out.summary.segments, 0u);
   EXPECT_EQ(out.summary.unplaced, 1u);
 }

@@ -218,6 +218,61 @@ TEST(CampaignProgram, VectorAddReadsTwoArraysAndWritesTheThird) {
   }
 }
 
+TEST(CampaignProgram, MatrixVectorHasARowPerThreadAndThenAColumn) {
+  Campaign campaign;
+  campaign.program = CampaignProgramKind::kMatrixVector;
+  campaign.columns = 8192;
+  campaign.array_bytes = 512 * campaign.columns * 4;
+  campaign.page_ns = 1000;
+  EXPECT_EQ(campaign.footprint_bytes(), campaign.array_bytes + 4 * campaign.columns * 4);
+  const std::vector<trace::Kernel> kernels = records_of<trace::Kernel>(campaign);
+  ASSERT_THAT(kernels, SizeIs(2));
+  EXPECT_EQ(kernels[0].distribution, trace::Distribution::kThreadChunk);
+  EXPECT_EQ(kernels[0].bytes_per_thread_access, 4u);
+  EXPECT_EQ(kernels[0].grid.count() * kernels[0].block.count(), 512u) << "rows";
+  EXPECT_EQ(kernels[0].duration_ns, 8000) << "of a row's eight pages";
+  EXPECT_EQ(kernels[1].grid.count() * kernels[1].block.count(), 8192u) << "columns";
+  EXPECT_EQ(kernels[1].duration_ns, campaign.array_bytes / 1000) << "by memory bandwidth";
+}
+
+// Every row of the output is written once, and every row of the input read with the rows beside it.
+TEST(CampaignProgram, ConvolutionReadsARowMoreOnEitherSide) {
+  Campaign campaign;
+  campaign.program = CampaignProgramKind::kConvolution;
+  campaign.columns = 1024;
+  campaign.array_bytes = 20 * campaign.columns * 4;  // the third band has four rows
+  const trace::Kernel kernel = records_of<trace::Kernel>(campaign).at(0);
+  EXPECT_EQ(kernel.grid.x, 32u);
+  ASSERT_EQ(kernel.phases.size(), 3u);
+  std::vector<std::uint64_t> read, written;  // rows of a page
+  for (const trace::Phase& phase : kernel.phases) {
+    EXPECT_EQ(phase.block_count, 32u);
+    read.push_back(phase.accesses.at(0).extents.at(0).count / 8);
+    written.push_back(phase.accesses.at(1).extents.at(0).count / 8);
+  }
+  EXPECT_THAT(read, ElementsAre(9, 10, 5));
+  EXPECT_THAT(written, ElementsAre(8, 8, 4));
+}
+
+Campaign gram_schmidt(std::uint64_t columns) {
+  Campaign campaign;
+  campaign.program = CampaignProgramKind::kGramSchmidt;
+  campaign.columns = columns;
+  campaign.array_bytes = columns * columns * 4;
+  campaign.norm_ns = 20000;
+  return campaign;
+}
+
+TEST(CampaignProgram, GramSchmidtTakesOneColumnAfterTheOther) {
+  const std::vector<trace::Kernel> kernels = records_of<trace::Kernel>(gram_schmidt(2048));
+  ASSERT_EQ(kernels.size(), 4 * 2048u - 2) << "nothing lies behind the last column";
+  const trace::Kernel &norm = kernels[4 * 1500], &subtract = kernels[4 * 1500 + 3];
+  ASSERT_THAT(norm.touches, SizeIs(2048));
+  EXPECT_EQ(norm.touches[3].quantum, (3 * 2048 + 1500) * 4 / 512);
+  EXPECT_EQ(bytes_of(subtract, trace::AccessMode::kReadWrite), 2048 * kBasePageBytes) << "the second page of each row";
+  EXPECT_EQ(bytes_of(kernels[3], trace::AccessMode::kReadWrite), 2048 * 2048 * 4u) << "first, all later columns";
+}
+
 config::SystemConfig small_gpu(std::uint64_t blocks) {
   config::SystemConfig system = config::load_system("rtx4080-pcie4");
   system.gpus[0].memory_bytes = blocks * kBlockBytes;
@@ -270,6 +325,38 @@ TEST(CampaignRun, PhasesBeyondAGivenCapacityBringEverythingAgain) {
   EXPECT_EQ(*run.steps[2].simulated[figure::kEvictions], 20u);
   EXPECT_EQ(*run.steps[3].simulated[figure::kEvictions], 20u);
   EXPECT_EQ(*run.total.simulated[figure::kCpuFaults], 40u) << "the CPU's faults bring whole blocks, too";
+}
+
+// Each matrix has two blocks. The second block of r evicts the oldest one, which is wanted next, and so on through all;
+// without room for a block of r every column brings everything again.
+TEST(CampaignRun, GramSchmidtFallsOffItsCliffByOneBlock) {
+  Campaign campaign = gram_schmidt(1024);
+  const auto evictions = [&](std::uint64_t blocks) {
+    campaign.capacity_bytes = blocks * kBlockBytes;
+    return *replay_campaign("p", campaign, small_gpu(64)).total.simulated[figure::kEvictions];
+  };
+  EXPECT_EQ(evictions(6), 0u);
+  EXPECT_LT(evictions(5), 30u);
+  EXPECT_GT(evictions(4), 2000u);
+}
+
+TEST(CampaignRun, MatricesThatCannotBeAreRefused) {
+  const auto message = [](const std::string& rest) {
+    try {
+      parse_experiments(R"({"name":"p","steps":1,)" + rest + "}\n", "mine.jsonl");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message(R"("program":"matrix_vector","array_bytes":33554432,"columns":8192)"), "");
+  EXPECT_THAT(message(R"("program":"matrix_vector","array_bytes":33554432)"), HasSubstr("columns"));
+  EXPECT_THAT(message(R"("program":"convolution","array_bytes":33554436,"columns":8192)"),
+              HasSubstr("whole rows of 8192"));
+  EXPECT_THAT(message(R"("program":"gram_schmidt","array_bytes":33554432,"columns":8192)"),
+              HasSubstr("of a square matrix"));
+  EXPECT_THAT(message(R"("program":"gram_schmidt","array_bytes":17179869184,"columns":65536)"),
+              HasSubstr("'columns' is 65536; allowed: up to 32768"));
 }
 
 TEST(CampaignRun, PoliciesAndCapacitiesThatCannotBeAreRefused) {
