@@ -387,12 +387,6 @@ void check_system(const SystemConfig& config, const std::string& where) {
   }
   check_tlb(where, "l1_tlb", config.gmmu.l1_tlb_entries, config.gmmu.l1_tlb_ways);
   check_tlb(where, "l2_tlb", config.gmmu.l2_tlb_entries, config.gmmu.l2_tlb_ways);
-  const GmmuConfig& gmmu = config.gmmu;
-  if (gmmu.faults_per_warp_access > gmmu.faults_per_sm) {
-    throw_check(where, "gmmu.faults_per_warp_access",
-                "{} faults at once, of {} that an SM may have out; allowed: at most faults_per_sm",
-                gmmu.faults_per_warp_access, gmmu.faults_per_sm);
-  }
   const SsdConfig& ssd = config.ssd;
   if (ssd.memory_bytes > 0 && (ssd.read_bytes_per_us == 0 || ssd.write_bytes_per_us == 0)) {
     throw_check(where, ssd.read_bytes_per_us == 0 ? "ssd.read_bytes_per_us" : "ssd.write_bytes_per_us",

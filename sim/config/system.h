@@ -50,28 +50,20 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint64_t, l2_tlb_hit_ns, 60, kTlbCost, "hit in the shared TLB") \
   X(std::uint64_t, walk_level_ns, 120, kTlbCost, "one read of a walk") \
   X(std::uint32_t, fault_buffer_entries, 6144, kEntries, "raw faults that the buffer holds") \
-  /* How SMs raise faults. Found by replaying what each batch held in the ground truth; see sim/engine/README.md */ \
-  X(std::uint32_t, faults_per_sm, 14, between(1, 65536), "raw faults that one SM may have outstanding") \
-  X(std::uint32_t, faults_per_warp_access, 2, between(1, 65536), \
-    "raw faults of one warp's contiguous access to one page") \
-  X(bool, warps_share_faults, false, kSwitch, \
-    "warps of a thread block that miss on the same page raise its faults once, not each its own") \
-  X(std::uint32_t, fresh_pages_per_instruction, 7, between(1, 65536), \
-    "pages a scattered access may have out before its first replay") \
-  X(std::uint32_t, new_warps_per_replay, 1, between(1, 65536), \
-    "warps of an SM whose first faults one replay lets through") \
-  X(std::uint32_t, issued_accesses_per_sm, 1, between(1, 65536), \
-    "warp instructions that an SM has under way, served in order; of the rest those of the oldest block come next") \
-  X(std::uint64_t, fault_walk_blocks, 1, between(1, 16), "VA blocks that the fault unit walked lately") \
-  X(std::uint64_t, fault_block_ns, 28, kCost, "the GPU's fault unit: a raw fault in any other VA block") \
-  X(std::uint64_t, fault_page_ns, 28, kCost, "a raw fault on another page of a VA block walked lately") \
-  X(std::uint64_t, fault_repeat_ns, 5, kCost, "a raw fault on the SM's last page") \
-  X(std::uint64_t, sm_first_spacing_ns, 3200, kCost, "between faulting warps of one SM before its first replay") \
-  X(std::uint64_t, sm_spacing_ns, 240, kCost, "between new faults of one SM afterwards") \
-  X(std::uint64_t, sm_retry_spacing_ns, 80, kCost, "between retried faults of one SM") \
-  X(std::uint64_t, sm_page_spacing_ns, 50, kCost, "between pages of one scattered access") \
-  X(std::uint64_t, replay_jitter_ns, 200, kCost, "a replay reaches each SM within this") \
-  X(std::uint64_t, replay_sm_ns, 3, kCost, "and one SM after another")
+  /* How SMs raise faults: sim/gpu/README.md */ \
+  X(std::uint32_t, gpcs, 8, between(1, 64), "groups of SMs whose raw faults the GPU takes in turn") \
+  X(std::uint64_t, fault_ps, 20400, between(0, 1000000), "from one raw fault to the next, in picoseconds") \
+  X(std::uint32_t, store_packets_per_sm, 13, between(1, 65535), \
+    "contiguous stores, 128 bytes each, that an SM may have out to missing pages") \
+  X(std::uint32_t, store_lanes_per_sm, 52, between(1, 65535), "the same of single threads of scattered stores") \
+  X(std::uint32_t, load_requests_per_sm, 56, between(1, 65535), "the same of loads, 256 bytes or one thread each") \
+  X(std::uint32_t, fault_regions_per_sm, 14, between(1, 65535), "regions of 32 KB in which these lie") \
+  X(std::uint32_t, known_ns, 13, between(0, 1000000), \
+    "from an SM's first missing request until it knows and stops, where the page table's line is at hand") \
+  X(std::uint32_t, known_busy_ns, 28, between(0, 1000000), "the same while many warps wait for its load/store unit") \
+  X(std::uint32_t, known_half_ns, 33, between(0, 1000000), "the same where only the other half of the line is at hand") \
+  X(std::uint32_t, known_far_ns, 450, between(0, 1000000), "the same where none is, and before a kernel's first replay") \
+  X(std::uint32_t, resume_spread_ns, 64, between(0, 1000000), "a replay reaches all SMs within this")
 
 // One direction of a link, as measured: time of a transfer of n bytes = latency + n / bandwidth.
 #define UVMSIM_LINK_DIRECTION_PARAMETERS(X) \
@@ -272,13 +264,15 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
     "the capacity is what is left for managed memory; false: what is free when the context exists, of which the " \
     "program's device memory (cudaMalloc, code of kernels, libraries' handles) then takes its part") \
   X(std::uint64_t, touch_write_ns, 420, kCost, "its store to one") \
-  X(std::uint64_t, load_ns, 200, kCost, "loads of a warp, many warps running") \
+  X(std::uint64_t, load_ns, 450, kCost, "from a load to its data in the GPU's memory") \
+  X(std::uint64_t, first_load_ns, 640, kCost, "the same of a thread block's first") \
+  X(std::uint64_t, migrated_load_ns, 250, kCost, "the same of data that have just come") \
   X(std::uint64_t, store_ns, 25, kCost, "its stores") \
   X(std::uint64_t, load_after_store_ns, 1410, kCost, "before a load that follows a store") \
-  X(std::uint64_t, block_start_ns, 1000, kCost, "a finished thread block's place is taken by the next") \
-  X(std::uint64_t, block_launch_ns, 4, kCost, "between the first thread blocks of a kernel") \
-  X(std::uint64_t, block_dispatch_ns, 0, kCost, \
-    "between two thread blocks that an SM takes up later, so that consecutive ones go to different SMs") \
+  X(std::uint64_t, block_start_ns, 300, kCost, \
+    "a finished thread block's place is taken by the next one, after once to twice this") \
+  X(std::uint64_t, block_launch_ns, 4, kCost, "an SM begins with its first thread blocks one by one: per warp") \
+  X(std::uint64_t, block_spread_ns, 60, kCost, "by how much SMs, and blocks, differ in that") \
   X(std::uint64_t, context_bytes, 0, kMemory, \
     "of a GPU that several processes share: memory that the context of every further one takes") \
   X(std::uint64_t, time_slice_ns, 2091000, kSlice, \

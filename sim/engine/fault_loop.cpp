@@ -33,10 +33,14 @@ FaultLoop::FaultLoop(unsigned gpu, const config::SystemConfig& system, const Add
       system_(system),
       space_(space),
       events_(events),
-      buffer_(system.gmmu.fault_buffer_entries, system.gmmu.faults_per_sm, system.gpus[gpu].sm_count) {}
+      buffer_(system.gmmu.fault_buffer_entries, std::uint32_t{1} << 16, system.gpus[gpu].sm_count) {}
 
+// A batch takes at most fault_batch_count raw faults of the buffer, and the flush that follows drops the others that
+// have arrived.
 void FaultLoop::advance(Nanoseconds now) {
-  for (KernelRun* run : runs_) run->advance(now);
+  const bool flushed = system_.driver.fault_replay_policy == config::ReplayPolicy::kBatchFlush;
+  const bool counts = flushed && batcher_ == nullptr && runs_.size() == 1;
+  for (KernelRun* run : runs_) run->advance(now, counts ? system_.driver.fault_batch_count : KernelRun::kAll);
 }
 
 bool FaultLoop::await_fault() {
@@ -192,15 +196,12 @@ void FaultLoop::on_fetch() {
   std::uint32_t flushed = 0;
   if (config.fault_replay_policy == config::ReplayPolicy::kBatchFlush) {
     if (100 * summary.duplicates > config.fault_replay_update_put_ratio * raw) {
-      // The flush drops these faults. They are only counted, unless a full buffer might lose some of them.
-      const bool fits =
-          buffer_.has_room(std::uint64_t{system_.gmmu.faults_per_sm} * system_.gpus[gpu_].sm_count * runs_.size());
+      // The flush drops these faults: they are only counted.
       for (KernelRun* run : runs_) {
-        if (fits) {
-          flushed += run->advance_unheard(serviced);
-        } else {
-          run->advance(serviced);
-        }
+        const std::uint32_t raised = run->advance_unheard(serviced);
+        const std::uint32_t room = buffer_.depth() - buffer_.size();
+        counters().overflowed_faults += raised - std::min(raised, room);
+        flushed += std::min(raised, room);
       }
       flushed += buffer_.flush_update_put(serviced);
     } else {

@@ -5,8 +5,29 @@
 
 #include "sim/common/check.h"
 #include "sim/engine/step_pages.h"
+#include "sim/gpu/dispatch.h"
 
 namespace uvmsim::engine {
+
+namespace {
+
+gpu::FaultPath fault_path_of(const config::GmmuConfig& gmmu) {
+  gpu::FaultPath path;
+  path.gpcs = gmmu.gpcs;
+  path.fault_ps = gmmu.fault_ps;
+  path.store_packets = gmmu.store_packets_per_sm;
+  path.store_lanes = gmmu.store_lanes_per_sm;
+  path.load_requests = gmmu.load_requests_per_sm;
+  path.regions = gmmu.fault_regions_per_sm;
+  path.known_ns = gmmu.known_ns;
+  path.known_busy_ns = gmmu.known_busy_ns;
+  path.known_half_ns = gmmu.known_half_ns;
+  path.known_far_ns = gmmu.known_far_ns;
+  path.resume_spread_ns = gmmu.resume_spread_ns;
+  return path;
+}
+
+}  // namespace
 
 KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& system, const AddressSpace& space,
                      gmmu::FaultBuffer& buffer, Counters& counters, Buffers& buffers, std::uint64_t seed)
@@ -20,16 +41,16 @@ KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& 
       counters_(counters),
       buffers_(buffers),
       random_(seed),
-      fault_unit_(system.gmmu) {
+      path_(fault_path_of(system.gmmu)) {
   find_pages();
 }
 
 KernelRun::~KernelRun() {
   if (lanes_.empty()) return;  // never started
-  buffers_.kept.push_back({std::move(lanes_), std::move(sms_), std::move(shares_), std::move(agenda_)});
+  buffers_.kept.push_back({std::move(lanes_), std::move(sms_), std::move(shares_), std::move(fault_unit_), whole_gpu_});
 }
 
-// Returns whether the operand is fully mapped. The search begins at the page that was missing last time.
+// Begins where something was missing last time.
 bool KernelRun::operand_mapped(SectionRun& section, std::uint32_t index) const {
   const Operand& operand = section.operands[index];
   std::uint64_t& at = section.unmapped[index];
@@ -55,39 +76,56 @@ bool KernelRun::all_mapped() const {
 
 void KernelRun::start(Nanoseconds now) {
   const std::uint32_t sms = system_.gpus[gpu_].sm_count;
-  if (!buffers_.kept.empty()) {
-    lanes_ = std::move(buffers_.kept.back().lanes);
-    sms_ = std::move(buffers_.kept.back().sms);
-    shares_ = std::move(buffers_.kept.back().shares);
-    agenda_ = std::move(buffers_.kept.back().agenda);
-    buffers_.kept.pop_back();
-  } else {
-    agenda_ = std::make_unique<Agenda>();
-  }
-  agenda_->reset(sms + work_.lanes, now);
-  sms_.resize(sms);
   const std::uint32_t groups = (work_.lanes + work_.lanes_per_sm_group - 1) / work_.lanes_per_sm_group;
+  whole_gpu_ = groups >= sms;
+  if (!buffers_.kept.empty()) {
+    Buffers::Set& kept = buffers_.kept.back();
+    lanes_ = std::move(kept.lanes);
+    sms_ = std::move(kept.sms);
+    shares_ = std::move(kept.shares);
+    if (kept.whole_gpu == whole_gpu_) fault_unit_ = std::move(kept.fault_unit);
+    buffers_.kept.pop_back();
+  }
+  if (fault_unit_ != nullptr) {
+    fault_unit_->reset();
+  } else {
+    fault_unit_ =
+        std::make_unique<gpu::FaultUnit>(path_, gpu::gpcs_in_order_of_dispatch(sms, path_.gpcs, whole_gpu_ ? sms : 1));
+  }
+  sms_.resize(sms);
   for (SmQueue& sm : sms_) sm.reset((groups + sms - 1) / sms * work_.lanes_per_sm_group);
+  for (SmQueue& sm : sms_) sm.resumed = now;
+  next_.assign(sms, kNever);
   sm_count_ = sms;
-  sm_order_.resize(sms);
-  for (std::uint32_t i = 0; i < sms; ++i) sm_order_[i] = i;
   lanes_.assign(work_.lanes, Lane{});
   sections_ = std::vector<SectionRun>(work_.sections.begin(), work_.sections.end());
   for (const SectionRun& section : sections_) most_operands_ = std::max(most_operands_, section.operands.size());
   shares_.resize(work_.lanes * most_operands_);
   end_ = now;
-  fault_unit_.reset(now);
+  present_ = now;
   unmap_epoch_ = space_.unmap_epoch(gpu_);
   unmapped_ = false;
   plain_slices_ = plain_slices(work_);
-  issue_depth_ = std::max(1u, gmmu_.issued_accesses_per_sm / instructions_per_part(work_));
   begin_section();
   plan_turns();
+  plan_requests();
+  // The first blocks, in their order; those of an SM begin one after another, a warp each block_launch_ns.
+  std::vector<Nanoseconds> first(sms);
+  for (Nanoseconds& time : first) time = now + spread(system_.runtime.block_spread_ns);
   for (std::uint32_t i = 0; i < work_.lanes; ++i) {
-    lanes_[i].sm = static_cast<std::uint16_t>(i / work_.lanes_per_sm_group % sms);
-    lane_at(now + (as_recorded_ ? Nanoseconds{} : ns(i / work_.lanes_per_sm_group * system_.runtime.block_launch_ns)),
-            i);
+    const std::uint32_t group = i / work_.lanes_per_sm_group;
+    const std::uint32_t sm = group % sms;
+    lanes_[i].sm = static_cast<std::uint16_t>(sm);
+    const bool begins = take_unit(i);
+    UVMSIM_CHECK(begins, "{} units for {} lanes", work_.units, work_.lanes);
+    Nanoseconds time = now;
+    if (!as_recorded_) {
+      const std::uint64_t warps = std::uint64_t{group / sms} * work_.warps * work_.lanes_per_sm_group;
+      time = first[sm] + ns(warps * system_.runtime.block_launch_ns) + spread(system_.runtime.block_spread_ns);
+    }
+    sms_[sm].add_start({time, i});
   }
+  for (std::uint32_t sm = 0; sm < sms; ++sm) note_next(sm);
 }
 
 void KernelRun::start_beside_others(Nanoseconds now, Nanoseconds recorded) {
@@ -97,78 +135,134 @@ void KernelRun::start_beside_others(Nanoseconds now, Nanoseconds recorded) {
   if (as_recorded_) end_ = now + recorded;
 }
 
-bool KernelRun::take_unit(Lane& lane) {
+// The lane takes the next unit, if one is left.
+bool KernelRun::take_unit(std::uint32_t index) {
   if (next_unit_ == work_.units) return false;
   while (next_unit_ >= sections_[next_section_].first_unit + sections_[next_section_].units) {
     ++next_section_;
     begin_section();
   }
+  Lane& lane = lanes_[index];
   const std::uint16_t sm = lane.sm;
   lane = Lane{};
   lane.sm = sm;
   lane.unit = next_unit_++;
   lane.section = next_section_;
+  lane.has_unit = true;
+  plan_shares(index);
   return true;
 }
 
-// Gives the lane the next unit, if one is left.
-void KernelRun::start_unit(std::uint32_t index, Nanoseconds time) {
-  Lane& lane = lanes_[index];
-  if (!take_unit(lane)) {
+// The lane begins with the unit that it took.
+void KernelRun::start_unit(std::uint32_t index, Nanoseconds now) {
+  if (!issue(index, now)) finish_part(index, now);
+}
+
+// All the unit's accesses have passed, at `time`; the next one may take its place.
+void KernelRun::end_unit(std::uint32_t index, Nanoseconds time) {
+  lanes_[index].has_unit = false;
+  end_ = std::max(end_, time);
+  if (next_unit_ == work_.units) {
     ++idle_lanes_;
-    end_ = std::max(end_, time);
     return;
   }
-  plan_shares(index);
-  Nanoseconds now = time;
-  if (!issue(index, now)) finish_part(index, now);
-  look_at_queue(sms_[lane.sm], lane.sm, time);
+  SmQueue& sm = sms_[lanes_[index].sm];
+  sm.add_start({time + block_start_ + (as_recorded_ ? Nanoseconds{} : spread(system_.runtime.block_start_ns)), index});
 }
 
-// Handles the next event. Returns false if there is none by `until`.
-inline bool KernelRun::next_event(Nanoseconds until) {
-  Agenda::Event event;
-  if (!agenda_->pop(event, until)) return false;
-  present_ = event.time;
-  if (event.subject >= sm_count_) {
-    start_unit(event.subject - sm_count_, event.time);
-  } else if (sms_[event.subject].asleep) {
-    wake(event.subject, event.time);
-  } else {
-    serve(event.subject, event.time);
+Nanoseconds KernelRun::earliest() const {
+  Nanoseconds first = kNever;
+  for (const Nanoseconds next : next_) first = std::min(first, next);
+  return first;
+}
+
+// Units that begin by `until` are numbered in order of time.
+void KernelRun::number_starts(Nanoseconds until) {
+  begins_.clear();
+  for (std::uint32_t sm = 0; sm < sm_count_; ++sm) {
+    if (next_[sm] > until) continue;
+    for (const Turn& start : sms_[sm].starts) {
+      if (start.ready > until) break;
+      if (!lanes_[start.lane].has_unit) begins_.push_back({start.ready, start.lane});
+    }
   }
+  std::sort(begins_.begin(), begins_.end());
+  for (const Begin& begin : begins_) {
+    if (take_unit(begin.lane)) continue;
+    ++idle_lanes_;
+    end_ = std::max(end_, begin.time);
+    lanes_[begin.lane].ended = true;
+  }
+}
+
+// SMs compute up to `until`, but only so far that most units that begin meanwhile are known before; the others are
+// numbered by the next slice and begin a little late. False if no SM has anything to do by then.
+bool KernelRun::run_slice(Nanoseconds until) {
+  const Nanoseconds first = earliest();
+  if (first > until || first == kNever) return false;
+  if (next_unit_ != work_.units) {
+    until = std::min(until, first + std::max(block_start_ * 2 - Nanoseconds(1), Nanoseconds{}));
+  }
+  number_starts(until);
+  for (std::uint32_t sm = 0; sm < sm_count_; ++sm) {
+    if (next_[sm] <= until) run(sm, until);
+  }
+  present_ = std::max(present_, until);
   return true;
 }
 
-void KernelRun::advance(Nanoseconds until) { compute(own(until)); }
+// Raw faults that arrive by `until` are in the buffer.
+void KernelRun::hear(Nanoseconds until, std::uint32_t enough) {
+  fault_unit_->take(until, [&](Nanoseconds arrival, std::uint32_t sm, const gpu::RequestRun& run) {
+    const bool write = run.kind == gpu::RequestKind::kStore || run.kind == gpu::RequestKind::kStoreLane;
+    counters_.overflowed_faults +=
+        buffer_.put({arrival + away_, run.page, sm, write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead});
+    return buffer_.size() < enough;
+  });
+  if (buffer_.size() < enough) return;
+  const std::uint64_t more = fault_unit_->take_unheard(until);
+  if (more != 0) counters_.overflowed_faults += buffer_.put_behind(until + away_, static_cast<std::uint32_t>(more));
+}
 
-void KernelRun::compute(Nanoseconds until) {
+void KernelRun::advance(Nanoseconds until, std::uint32_t enough) { compute(own(until), enough); }
+
+void KernelRun::compute(Nanoseconds until, std::uint32_t enough) {
   find_pages();
   horizon_ = until;
-  while (next_event(until)) {
+  while (run_slice(until)) {
   }
+  hear(until, enough);
 }
 
 std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
-  unheard_until_ = own(until);
-  unheard_ = 0;
-  compute(unheard_until_);
-  unheard_until_ = Nanoseconds(-1);
-  return unheard_;
+  until = own(until);
+  find_pages();
+  horizon_ = until;
+  while (run_slice(until)) {
+  }
+  return static_cast<std::uint32_t>(fault_unit_->take_unheard(until));
 }
 
 void KernelRun::advance_to_fault(Nanoseconds until) {
   until = own(until);
   find_pages();
   const Nanoseconds wakeup = ns(system_.costs.wakeup_ns);
-  do {
-    horizon_ = std::min(until, present_ + wakeup);
-  } while (buffer_.empty() && next_event(until));
+  while (buffer_.empty()) {
+    const Nanoseconds arrival = std::min(fault_unit_->next_arrival(), until);
+    const Nanoseconds first = earliest();
+    if (first <= arrival && first != kNever) {
+      horizon_ = std::min(until, first + wakeup);
+      run_slice(arrival);
+      continue;
+    }
+    hear(arrival, kAll);
+    return;
+  }
 }
 
 void KernelRun::suspend(Nanoseconds now) {
   UVMSIM_CHECK(suspended_at_ == Nanoseconds(INT64_MAX), "suspended at {} ns already", suspended_at_.value);
-  compute(own(now));
+  compute(own(now), kAll);
   suspended_at_ = now;
 }
 
@@ -184,7 +278,7 @@ void KernelRun::begin_section() {
   look_at_operands();
 }
 
-// Computes the shares of the lane's new unit, in patterns that use them (slices and tiles).
+// What the unit that the lane just took walks through step by step, in patterns that have such.
 void KernelRun::plan_shares(std::uint32_t index) {
   const Lane& lane = lanes_[index];
   Share* share = shares_of(index);
@@ -213,16 +307,15 @@ void KernelRun::plan_shares(std::uint32_t index) {
   }
 }
 
-// A part of a slice has accesses if the section watches operands of its kind. Small outputs are stored in the last step
-// only.
+// In slices, loads and stores are where the section watches any.
 inline bool KernelRun::issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const {
   const std::uint32_t last = section.steps - 1;
   if (!lane.storing) {
     if (!section.watched_inputs.empty()) return true;
     lane.storing = true;
-    now += section.load_time;
-    if (!section.early_stores && lane.step != last) {  // no accesses before the last step
-      now += (section.turn_time + section.load_time) * (last - lane.step);
+    if (section.load_time != Nanoseconds{}) now += latency(lane, false);
+    if (!section.early_stores && lane.step != last) {  // nothing before the last step
+      now += (section.turn() + section.load_time) * (last - lane.step);
       lane.step = last;
     }
   }
@@ -235,7 +328,7 @@ inline bool KernelRun::issue_tile(const SectionRun& section, Lane& lane, const S
   if (!lane.storing) {
     if (!section.watched_inputs.empty()) {
       const std::uint32_t next = next_loading_step(section, lane.step, shares);
-      now += (section.turn_time + section.load_time) * (next - lane.step);
+      now += (section.turn() + section.load_time) * (next - lane.step);
       lane.step = next;
       return next != last;
     }
@@ -250,7 +343,7 @@ inline bool KernelRun::issue_other(const SectionRun& section, Lane& lane, const 
   const bool explicit_list = work_.explicit_touches;
   if (!lane.storing && !explicit_list && section.watched_inputs.empty()) {
     lane.storing = true;
-    now += section.load_time;
+    if (section.load_time != Nanoseconds{}) now += latency(lane, false);
   }
   const bool any = has_pages(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares);
   if (explicit_list) (lane.storing ? lane.stored : lane.loaded) = any;
@@ -259,9 +352,7 @@ inline bool KernelRun::issue_other(const SectionRun& section, Lane& lane, const 
 
 inline void KernelRun::queue_part(Lane& lane, std::uint32_t index, Nanoseconds now) {
   lane.pending = 1;
-  lane.raise_epoch = 0;
-  lane.raised = 0;
-  sms_[lane.sm].add({now, index, static_cast<std::uint32_t>(lane.unit)});
+  sms_[lane.sm].add({now, index});
 }
 
 inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
@@ -275,8 +366,7 @@ inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
   return any;
 }
 
-// Watches the present section's operands that are not fully mapped. The others need no check per step until a page is
-// unmapped.
+// Operands of the present section that are mapped as a whole need no look per step, as long as nothing is unmapped.
 void KernelRun::look_at_operands() {
   ++view_;
   SectionRun& section = sections_[next_section_];
@@ -292,52 +382,99 @@ void KernelRun::watch_again() {
   look_at_operands();
 }
 
-// A single warp with a list of touches waits for each of them; several warps overlap touches with the compute of
-// others.
+// A lone thread waits for each of its touches; warps overlap theirs with the compute of others.
 void KernelRun::plan_turns() {
   const config::RuntimeCosts& costs = system_.runtime;
   const bool lone = work_.explicit_touches && work_.lanes == 1;
+  waits_for_stores_ = lone;
   load_time_ = lone || as_recorded_ ? Nanoseconds{} : ns(costs.load_ns);
   load_times_[true] = load_time_;
+  const auto of = [&](Nanoseconds step, bool stored, bool loaded) {
+    const std::uint64_t turn = lone
+                                   ? (loaded ? costs.touch_ns : costs.touch_write_ns)
+                                   : (stored ? costs.store_ns : 0) + (stored && loaded ? costs.load_after_store_ns : 0);
+    if (as_recorded_ && !lone) return work_.step;
+    return std::max(step - std::min(step, load_times_[loaded]), ns(turn));
+  };
   for (const bool stored : {false, true}) {
-    for (const bool loaded : {false, true}) {
-      const std::uint64_t turn =
-          lone ? (loaded ? costs.touch_ns : costs.touch_write_ns)
-               : (stored ? costs.store_ns : 0) + (stored && loaded ? costs.load_after_store_ns : 0);
-      turn_times_[stored][loaded] = as_recorded_ && !lone ? work_.step : std::max(work_.step, ns(turn));
-    }
+    for (const bool loaded : {false, true}) turn_times_[stored][loaded] = of(work_.computing, stored, loaded);
   }
+  const std::int64_t lanes = (work_.lanes + sm_count_ - 1) / sm_count_;
+  pass_step_ = as_recorded_ || lone ? Nanoseconds{} : work_.transferring;
   for (SectionRun& section : sections_) {
     const auto writes = [](const Operand& operand) { return operand.write; };
     const bool stores = std::any_of(section.operands.begin(), section.operands.end(), writes);
     const bool loads = !std::all_of(section.operands.begin(), section.operands.end(), writes);
+    const bool again = loads && work_.pattern != Pattern::kPlanes;
     section.load_time = load_times_[loads];
-    section.turn_time = turn_times_[stores][loads && work_.pattern != Pattern::kPlanes];
+    section.turn_time = turn_times_[stores][again];
+    section.idle_turn_time = of(work_.step, stores, again);
+    section.step_time = std::max(section.load_time + section.turn_time, pass_step_ * lanes);
   }
   if (as_recorded_) return;
   block_start_ = ns(costs.block_start_ns);
-  block_dispatch_ = ns(costs.block_dispatch_ns);
 }
 
-// Returns the time up to which all parts in the SM's queue are known to find their pages mapped.
+// How large the accesses of a warp are.
+void KernelRun::plan_requests() {
+  constexpr std::uint64_t kFloat4 = 16 * kWarpThreads;  // bytes of a warp
+  const Section& section = work_.sections.front();
+  std::uint64_t bytes = kFloat4;
+  load_instruction_ = kFloat4 / kLoadBytes;
+  if (plain_slices_) {
+    bytes = std::min<std::uint64_t>(2 * kFloat4,
+                                    section.longest * kBasePageBytes / section.units / section.steps / work_.warps);
+  } else if (work_.pattern == Pattern::kStride) {
+    bytes = section.longest * kBasePageBytes / work_.chunk / work_.warps;
+    load_instruction_ = bytes > kLoadBytes ? kFloat4 / kLoadBytes : 1;
+  }
+  warp_bytes_ = std::max<std::uint64_t>(4, bytes);
+  if (as_recorded_ || waits_for_stores_) return;
+  pass_time_ = Nanoseconds(2);  // 128 bytes of loads and 64 of stores per ns
+  const auto bytes_of_part = static_cast<std::int64_t>(warp_bytes_ * work_.warps);
+  burst_times_[false] = pass_time_ * (bytes_of_part / static_cast<std::int64_t>(kLoadBytes));
+  burst_times_[true] = pass_time_ * (bytes_of_part / static_cast<std::int64_t>(kStoreBytes));
+}
+
+// How long a part that passes keeps its SM's load/store unit.
+Nanoseconds KernelRun::pass_time(const SectionRun& section, bool storing, Nanoseconds running) const {
+  constexpr Nanoseconds kBurst(4000);
+  if (running < kBurst) return std::min(pass_step_, burst_times_[storing]);
+  const bool both = !section.watched_inputs.empty() && !section.watched_outputs.empty();
+  return both && section.early_stores ? pass_step_ / 2 : pass_step_;
+}
+
+// From a load to its data: one value per SM and place, drawn anew in each step.
+Nanoseconds KernelRun::latency(const Lane& lane, bool migrated) const {
+  if (load_time_ == Nanoseconds{}) return load_time_;
+  const config::RuntimeCosts& costs = system_.runtime;
+  if (migrated) return ns(costs.migrated_load_ns);
+  const bool first = lane.step == 0;
+  const auto mean = static_cast<std::int64_t>(first ? costs.first_load_ns : costs.load_ns);
+  const std::int64_t most = mean * (first ? 45 : 25) / 100;
+  const std::uint64_t hash = mixed_bits(lane.unit * 0x9e3779b97f4a7c15u + lane.step + 1);
+  return Nanoseconds(mean - most + static_cast<std::int64_t>(hash >> 40) * 2 * most / (1 << 24));
+}
+
+// What waits in the SM's queue finds everything mapped up to then.
 Nanoseconds KernelRun::others_clear_until(const SmQueue& sm) const {
-  Nanoseconds until = kNever;
+  Nanoseconds until = sm.starts.empty() ? kNever : sm.starts.front().ready;
   sm.for_each_waiting([&](const Turn& turn) {
     const Lane& lane = lanes_[turn.lane];
     Nanoseconds clear = turn.ready;
-    if (!lane.storing && lane.clear_view == view_) {
+    if (is_clear(lane) && !lane.storing) {
       const SectionRun& section = sections_[lane.section];
-      const std::uint32_t end =
-          section.watched_outputs.empty() ? lane.clear[0] : std::min(lane.clear[0], lane.clear[1]);
-      if (end > lane.step) clear += (section.load_time + section.turn_time) * (end - lane.step);
+      const bool stores_too = work_.accesses_per_page != 0 ? !section.watched_outputs.empty() : section.early_stores;
+      const std::uint32_t end = stores_too ? std::min(lane.clear[0], lane.clear[1]) : lane.clear[0];
+      if (end > lane.step) clear += section.step_time * (end - lane.step);
     }
     until = std::min(until, clear);
   });
   return until;
 }
 
-// Call when the lane's loads pass at `now`. Skips the next steps that are known to pass before any mapping can change.
-// Returns false if there are none.
+// The lane's loads pass at `now`. Goes on to the last of the steps ahead that pass as well before anything can change;
+// false if there are none.
 bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
   if (lane.storing || lane.clear_view != view_) return false;
@@ -346,12 +483,10 @@ bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   const bool stores_too = work_.accesses_per_page != 0 ? !section.watched_outputs.empty()
                                                        : section.early_stores && work_.pattern != Pattern::kTiles;
   if (stores_too) end = std::min(end, lane.clear[1]);
-  if (end <= lane.step + 1 || horizon_ <= now) return false;
-  // Warps that come back to their pages stop behind the first of their SM that misses.
-  const Nanoseconds limit =
-      work_.accesses_per_page != 0 ? std::min(horizon_, others_clear_until(sms_[lane.sm])) : horizon_;
+  if (end <= lane.step + 1) return false;
+  const Nanoseconds limit = std::min(horizon_, others_clear_until(sms_[lane.sm]));
   if (limit <= now) return false;
-  const Nanoseconds step = section.load_time + section.turn_time;
+  const Nanoseconds step = section.step_time;
   const auto steps = static_cast<std::uint32_t>(
       std::min<std::int64_t>(end - lane.step, step.value == 0 ? end : (limit - now).value / step.value));
   if (steps == 0) return false;
@@ -361,33 +496,24 @@ bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   return true;
 }
 
-// Call when all accesses of the lane's part have passed. Goes on to the next part that has accesses to check.
+// All accesses of the lane's part have passed: goes on to the next part that is to wait for anything.
 void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
   const SectionRun& section = sections_[lane.section];
   const bool tiles = work_.pattern == Pattern::kTiles;
-  const bool listed = work_.explicit_touches;  // steps of a list differ in whether they load and store
+  const bool listed = work_.explicit_touches;  // says of each step what it does; others do the same in all
   do {
     if (!lane.storing) {
       lane.storing = true;
-      now += listed ? load_times_[lane.loaded] : section.load_time;
+      if (listed ? lane.loaded : section.load_time != Nanoseconds{}) now += latency(lane, true);
       if (!tiles || lane.step + 1 == section.steps) continue;  // tiles store in the last step only
     }
-    const Nanoseconds time = now + (listed ? turn_times_[lane.stored][lane.loaded] : section.turn_time);
+    const Nanoseconds time = now + (listed ? turn_times_[lane.stored][lane.loaded] : section.turn());
     lane.storing = lane.stored = lane.loaded = false;
     if (++lane.step == section.steps) {
-      end_ = std::max(end_, time);
-      if (next_unit_ == work_.units) {
-        ++idle_lanes_;
-      } else {
-        SmQueue& sm = sms_[lane.sm];
-        Nanoseconds start = std::max(time, now + block_start_);
-        if (block_dispatch_ != Nanoseconds{}) {
-          start = std::max(start, sm.next_block);
-          sm.next_block = start + block_dispatch_;
-        }
-        lane_at(start, index);
-      }
+      if (lane.stores_out == 0) return end_unit(index, time);
+      lane.ending = true;
+      lane.end = time;
       return;
     }
     now = time;

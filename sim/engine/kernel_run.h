@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel in progress on one GPU: the resident units, the accesses that they wait for, and the raw faults that their
-// SMs raise.
+// A kernel in progress on one GPU: the resident units, what they wait for, and the raw faults their SMs raise.
 //
-// Every SM has one queue of accesses, served in order. An access to a mapped page passes. A miss raises faults and
-// stays outstanding; when the SM may raise no more, all accesses behind it wait for the next replay. A replay reaches
-// the SMs one after another, in random order. Each SM retries its outstanding accesses, then those that wait; after its
-// first replay only one further warp per replay raises new faults. README.md gives the measurements. A page that a unit
-// waited for counts as touched once it was mapped at a replay, so that a kernel larger than memory makes progress.
+// Every SM has one queue of accesses, served in order. After its first miss it stops, hits and all, until the next
+// replay (sim/gpu says when, and what it may have outstanding). Between two changes of the page tables SMs have nothing
+// in common but the numbers of the next units and the fault unit: each computes by itself, in slices of time so short
+// that all units that begin in a slice are known when it begins; the fault unit puts their requests in order as far as
+// somebody looks. A page that a unit waited for counts as touched once it was mapped at some replay, so a kernel larger
+// than memory makes progress.
 #pragma once
 
 #include <algorithm>
@@ -16,49 +16,54 @@
 
 #include "sim/common/check.h"
 #include "sim/common/random.h"
-#include "sim/engine/agenda.h"
 #include "sim/engine/even_steps.h"
 #include "sim/engine/kernel_work.h"
 #include "sim/engine/section_run.h"
 #include "sim/engine/sm_queue.h"
 #include "sim/events/counters.h"
 #include "sim/gmmu/fault_buffer.h"
-#include "sim/gmmu/fault_unit.h"
+#include "sim/gpu/fault_path.h"
+#include "sim/gpu/fault_unit.h"
 
 namespace uvmsim::engine {
 
 class KernelRun {
-  // A resident unit on its SM.
+  // A unit at its place on an SM.
   struct Lane {
     std::uint64_t unit = 0;
     std::uint32_t section = 0;
     std::uint32_t step = 0;
-    std::uint32_t pending = 0;      // accesses of this part that missed, plus one until all are taken
-    std::uint32_t raise_epoch = 0;  // the SM's epoch when this part first raised a fault; 0: never
-    // Steps before clear[false] find their loads mapped, before clear[true] their stores, as seen at clear_view.
+    std::uint32_t pending = 0;  // accesses of this part that missed and are waited for, and one while any is not taken
+    std::uint32_t stores_out = 0;  // that missed and are not waited for before the unit's end
+    // Steps before these find their loads and stores mapped: seen at that view.
     std::uint32_t clear[2] = {0, 0};
     std::uint32_t clear_view = 0;
     std::uint16_t sm = 0;
-    std::uint16_t raised = 0;  // pages that this part has raised
-    bool storing = false;      // the present part of the step: its loads (false), then its stores
-    bool stored = false;       // the step stores (set only with a list of touches)
+    bool ending = false;  // all done at `end` but for stores that are out
+    bool has_unit = false;
+    bool ended = false;    // none was left
+    bool storing = false;  // part of the step: loads, then stores
+    bool stored = false;   // its previous part was a store
     bool loaded = false;
+    Nanoseconds end{};
   };
-  // The begin of the next unit's slice of an operand.
+  // Where the next unit's slice of an operand begins.
   struct NextSlice {
     EvenSteps begin;
-    std::size_t stretch = 0;  // the stretch that holds the begin, or an earlier one
+    std::size_t stretch = 0;  // that holds the beginning, or one before
   };
 
  public:
-  // Memory of finished kernels, reused by later ones.
+  static constexpr std::uint32_t kAll = ~std::uint32_t{0};
+  // Memory of finished kernels, for the next ones.
   class Buffers {
     friend class KernelRun;
     struct Set {
       std::vector<Lane> lanes;
       std::vector<SmQueue> sms;
       std::vector<Share> shares;
-      std::unique_ptr<Agenda> agenda;
+      std::unique_ptr<gpu::FaultUnit> fault_unit;
+      bool whole_gpu = false;  // the order of dispatch that the fault unit was made for
     };
     std::vector<Set> kept;
   };
@@ -69,45 +74,46 @@ class KernelRun {
   KernelRun(const KernelRun&) = delete;
   KernelRun& operator=(const KernelRun&) = delete;
 
-  // Returns whether every page is mapped, so that the kernel cannot fault now.
+  // True if every page is mapped, so that the kernel cannot fault as things are.
   bool all_mapped() const;
 
   void start(Nanoseconds now);
-  // Starts the kernel on a GPU where other processes take pages meanwhile: fully mapped operands may not stay mapped. A
-  // kernel that begins with all pages mapped takes its recorded duration plus its waits for pages that it loses.
+  // On a GPU where other processes take pages meanwhile: operands that are mapped as a whole may not stay so, and a
+  // kernel that begins with all its pages takes its recorded duration and what it then has to wait for.
   void start_beside_others(Nanoseconds now, Nanoseconds recorded);
-  // Lets the kernel compute up to and including `until`.
-  void advance(Nanoseconds until);
-  // Does the same, but only counts the faults that arrive by then, as the driver will flush them. Returns their number,
-  // without those in the buffer.
+  // The kernel computes up to and including `until`.
+  // Once so many raw faults are in the buffer, further ones only count: the driver will drop them.
+  void advance(Nanoseconds until, std::uint32_t enough = kAll);
+  // The same; the driver will drop all faults that arrive by then. Returns how many raw faults these are, beyond those
+  // in the buffer.
   std::uint32_t advance_unheard(Nanoseconds until);
-  // Lets the kernel compute up to and including `until`, or until a fault is in the buffer.
+  // The kernel computes up to and including `until`, but no further than until a fault is in the buffer.
   void advance_to_fault(Nanoseconds until);
-  // Applies a replay that the driver issued at `now` and that reaches the first `sms` SMs.
+  // The driver issued a replay at `now`, which reaches the first `sms` SMs.
   void replay(Nanoseconds now, std::uint32_t sms);
-  // Returns whether nothing happens without a replay. The last event was at latest().
-  bool waits() const { return agenda_->empty(); }
+  // Nothing happens any more without a replay; its last event was at `latest()`.
+  bool waits() const { return earliest() == kNever && fault_unit_->empty(); }
   Nanoseconds latest() const { return present_ + away_; }
-  // Stops the kernel and its own clock until resume(), while the GPU computes for another process.
+  // The GPU computes for another process, until resume(): the kernel stands still, and so does its own clock.
   void suspend(Nanoseconds now);
   void resume(Nanoseconds now);
-  Nanoseconds suspended_at() const { return suspended_at_; }  // INT64_MAX: it is not suspended
+  Nanoseconds suspended_at() const { return suspended_at_; }  // INT64_MAX: it runs
 
   bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units; }
   Nanoseconds end() const { return end_ + away_; }
   const KernelWork& work() const { return work_; }
 
  private:
+  static constexpr std::uint64_t kLoadBytes = 256, kStoreBytes = 128;  // of a request
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
-  // Returns the time on the kernel's own clock, which stands still while the kernel is suspended. All times below are
-  // of this clock.
+  // The kernel's own clock, by which all below this line runs: what it was suspended for does not count.
   Nanoseconds own(Nanoseconds time) const { return std::min(time, suspended_at_) - away_; }
-  void compute(Nanoseconds until);
+  void compute(Nanoseconds until, std::uint32_t enough);
   const PageMask& usable(std::uint64_t block, bool write) const {
     const ProcessorPages& mine = space_.pages(BlockIndex(block), me_);
     return write ? mine.writable : mine.mapped;
   }
-  // Returns the first page in [first, end) of the block that this GPU may not access so; `end` if there is none.
+  // Its first page in [first, end) that this GPU may not use so; `end` when there is none.
   unsigned first_missing(std::uint64_t block, bool write, unsigned first, unsigned end) const {
     const PageMask& pages = usable(block, write);
     const unsigned last = (end - 1) / 64;
@@ -119,7 +125,7 @@ class KernelRun {
     }
     return std::min(w * 64 + static_cast<unsigned>(__builtin_ctzll(clear)), end);
   }
-  // Does the same for positions of an operand.
+  // The same of positions of an operand.
   std::uint64_t first_missing(const Operand& operand, const Share& share, const PageRange& pages) const {
     for (std::uint64_t position = pages.begin; position < pages.end;) {
       const PageRun run = operand.run(share, position, pages.end);
@@ -130,28 +136,38 @@ class KernelRun {
     }
     return pages.end;
   }
-  // Returns how many of the unit's warps that access a page raise faults of their own.
-  std::uint16_t faulting_warps(std::uint32_t warps) const {
-    return gmmu_.warps_share_faults ? std::uint16_t{1} : static_cast<std::uint16_t>(std::min(warps, 1024u));
+  // Requests of so many warps to a page that they share.
+  std::uint16_t requests(std::uint32_t warps, bool write) const {
+    const std::uint64_t bytes = std::min<std::uint64_t>(std::uint64_t{warps} * warp_bytes_, kBasePageBytes);
+    const std::uint64_t request = write ? kStoreBytes : kLoadBytes;
+    return static_cast<std::uint16_t>(std::max<std::uint64_t>(1, (bytes + request - 1) / request));
   }
-  // Notes whether pages were unmapped. Call before the pages are looked at.
+  // Call before anything looks at pages: they may have been unmapped.
   void find_pages() {
     const std::uint64_t unmaps = space_.unmap_epoch(gpu_);
     unmapped_ = unmap_epoch_ != unmaps;
     if (viewed_unmaps_ != unmaps) ++view_;
     viewed_unmaps_ = unmaps;
   }
-  bool missing(const Access& access) const { return !usable(access.block, access.write).test(access.page); }
-  bool next_event(Nanoseconds until);
-  void start_unit(std::uint32_t lane_index, Nanoseconds now);
-  void lane_at(Nanoseconds time, std::uint32_t lane) { agenda_->add(time, sm_count_ + lane); }
-  void sm_at(Nanoseconds time, std::uint32_t sm) { agenda_->add(time, sm); }
-  bool take_unit(Lane& lane);
+  // When the first SM has anything to do, unless a replay comes before; kNever: none has.
+  Nanoseconds earliest() const;
+  bool run_slice(Nanoseconds until);
+  void hear(Nanoseconds until, std::uint32_t enough);
+  void number_starts(Nanoseconds until);
+  void run(std::uint32_t sm_index, Nanoseconds until);
+  void note_next(std::uint32_t sm_index);
+  bool take_unit(std::uint32_t index);
+  void start_unit(std::uint32_t index, Nanoseconds now);
+  void end_unit(std::uint32_t index, Nanoseconds time);
+  Nanoseconds pass_time(const SectionRun& section, bool storing, Nanoseconds running) const;
+  Nanoseconds latency(const Lane& lane, bool migrated) const;
   Share* shares_of(std::uint32_t index) { return shares_.data() + index * most_operands_; }
   void plan_shares(std::uint32_t index);
   void plan_turns();
-  // Queues the lane's present part (all loads or all stores of a step) at its SM. Returns false if the part has no
-  // accesses. Skips steps without accesses and moves `now` past them.
+  void plan_requests();
+  Nanoseconds spread(std::uint64_t most) { return most == 0 ? Nanoseconds{} : ns(random_.below(most)); }
+  // The lane's present part, all its loads of a step or all its stores, joins the SM's queue. False if there are none.
+  // Steps without any are left out, which takes until `now`.
   bool issue(std::uint32_t index, Nanoseconds& now);
   bool issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const;
   bool issue_tile(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
@@ -159,7 +175,7 @@ class KernelRun {
   void queue_part(Lane& lane, std::uint32_t index, Nanoseconds now);
   void begin_section();
   void look_at_operands();
-  // If pages were unmapped, operands that were found fully mapped must be watched again.
+  // Something may have been unmapped: what was left out may have to be looked at again.
   void notice_unmaps() {
     if (unmapped_) watch_again();
   }
@@ -169,21 +185,16 @@ class KernelRun {
     const unsigned end = unsigned{run.first} + run.count;
     return first_missing(run.block.value, run.write, run.first, end) == end;
   }
-  // Call when an access of the lane passes, or when all accesses of its part are taken.
+  // An access of the lane passes, or all of its part is taken.
   void pass(std::uint32_t index, Nanoseconds now) {
     Lane& lane = lanes_[index];
     UVMSIM_CHECK(lane.pending != 0, "lane {} has nothing pending", index);
     if (--lane.pending == 0) finish_part(index, now);
   }
   void finish_part(std::uint32_t index, Nanoseconds now);
-  void look_at_queue(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
-  void sleep_until(SmQueue& sm, std::uint32_t sm_index, Nanoseconds ready);
-  void wake(std::uint32_t sm_index, Nanoseconds now);
-  void serve(std::uint32_t sm_index, Nanoseconds now);
-  bool may_raise(const SmQueue& sm, bool scattered) const;
-  Nanoseconds retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now);
-  Nanoseconds raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
-  Nanoseconds take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now);
+  void serve(SmQueue& sm, std::uint32_t sm_index, Nanoseconds until);
+  bool take_rest(SmQueue& sm, std::uint32_t sm_index);
+  bool raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next);
   Nanoseconds others_clear_until(const SmQueue& sm) const;
   bool skip_clear_steps(std::uint32_t index, Nanoseconds now);
   bool is_clear(const Lane& lane) const { return lane.step < lane.clear[lane.storing] && lane.clear_view == view_; }
@@ -191,14 +202,12 @@ class KernelRun {
   bool look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
                      std::vector<Untaken>& rest) const;
   void note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const;
-  Nanoseconds raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now);
-  Nanoseconds raise(SmQueue& sm, std::uint32_t sm_index, Access access, std::uint32_t warps, Nanoseconds now);
 
   KernelWork work_;
-  std::vector<SectionRun> sections_;  // of work_, after the start
+  std::vector<SectionRun> sections_;  // of it, once it has started
   unsigned gpu_;
   const config::SystemConfig& system_;
-  const config::GmmuConfig gmmu_;  // a copy, for speed
+  const config::GmmuConfig gmmu_;  // a copy, at hand
   const AddressSpace& space_;
   const ProcessorId me_;
   gmmu::FaultBuffer& buffer_;
@@ -211,33 +220,43 @@ class KernelRun {
   std::vector<Lane> lanes_;
   std::vector<SmQueue> sms_;
   std::uint32_t sm_count_ = 0;
-  std::vector<std::uint32_t> sm_order_;
-  std::unique_ptr<Agenda> agenda_;   // its subjects are the SMs, then the lanes
-  std::vector<Share> shares_;        // by lane and operand (plan_shares())
-  std::size_t most_operands_ = 0;    // the most of any section
-  std::vector<NextSlice> slices_;    // by operand
-  std::uint32_t watching_from_ = 0;  // sections before this one watch all their operands
+  std::vector<Nanoseconds> next_;  // of each SM: when it has anything to do, unless a replay comes before
+  struct Begin {
+    Nanoseconds time{};
+    std::uint32_t lane = 0;
+    bool operator<(const Begin& other) const { return time != other.time ? time < other.time : lane < other.lane; }
+  };
+  std::vector<Begin> begins_;        // of a slice
+  std::vector<Share> shares_;        // by lane and operand: plan_shares()
+  std::size_t most_operands_ = 0;    // of a section
+  std::vector<NextSlice> slices_;    // of each operand
+  std::uint32_t watching_from_ = 0;  // all operands of sections before are watched
   std::uint64_t unmap_epoch_ = 0;
-  bool unmapped_ = false;  // a page was unmapped since then
-  // Increases when mapped pages may have been unmapped, or when other operands are watched.
+  bool unmapped_ = false;  // something was, since then
+  // Counts up when a page that was found mapped may be so no more, or operands come under watch.
   std::uint32_t view_ = 1;
   std::uint64_t viewed_unmaps_ = 0;
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
-  std::uint32_t issue_depth_ = 1;  // parts that an SM has under way
+  bool waits_for_stores_ = false;
+  std::uint64_t warp_bytes_ = 0;        // of a warp in a step and operand
+  std::uint16_t load_instruction_ = 1;  // requests of a load of a warp
+  Nanoseconds pass_time_{};             // of a request that finds its page mapped
+  Nanoseconds burst_times_[2];
+  Nanoseconds pass_step_{};  // of a part that finds everything mapped: loads, stores
   Nanoseconds block_start_{};
-  Nanoseconds block_dispatch_{};
-  Nanoseconds load_time_{};       // duration of a step's loads
-  Nanoseconds load_times_[2];     // the same, by whether the step loads
-  Nanoseconds turn_times_[2][2];  // rest of a step: by whether it stores, whether it loads
-  Nanoseconds present_{};         // time of the current event
+  Nanoseconds load_time_{};       // of a step's loads
+  Nanoseconds load_times_[2];     // the same, by whether it loads
+  Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded
+  Nanoseconds present_{};         // the latest that any SM did
   Nanoseconds horizon_{};         // until then nothing is mapped or unmapped
-  gmmu::FaultUnit fault_unit_;
-  Nanoseconds unheard_until_{-1};  // faults that arrive by then are only counted
-  std::uint32_t unheard_ = 0;
+  gpu::FaultPath path_;
+  std::unique_ptr<gpu::FaultUnit> fault_unit_;
+  bool whole_gpu_ = false;
+  std::uint64_t replays_ = 0;
   Nanoseconds end_{};
-  Nanoseconds away_{};  // time suspended, up to the last resume()
+  Nanoseconds away_{};  // suspended so long, until the last resume()
   Nanoseconds suspended_at_{INT64_MAX};
 };
 

@@ -1,85 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelRun, the SMs' side: the turn of an SM, and the effect of a replay on it.
+// KernelRun, the SMs' side: what an SM does when its turn comes, and what a replay does to it.
 #include <algorithm>
 #include <limits>
 
 #include "sim/engine/kernel_run.h"
 #include "sim/engine/step_pages.h"
+#include "sim/gpu/known_after.h"
 
 namespace uvmsim::engine {
 
-// Returns whether the next page of the part that is being taken may raise a fault.
-bool KernelRun::may_raise(const SmQueue& sm, bool scattered) const {
-  if (sm.epoch != 1) {
-    if (sm.new_lane != sm.taken.lane && sm.new_warps >= gmmu_.new_warps_per_replay) return false;
-    if (scattered) {
-      const Lane& lane = lanes_[sm.taken.lane];
-      const bool replayed = lane.raise_epoch != 0 && lane.raise_epoch != sm.epoch;
-      if (!replayed && lane.raised >= gmmu_.fresh_pages_per_instruction) return false;
-    }
-  }
-  const std::uint32_t raw = scattered ? 1 : gmmu_.faults_per_warp_access;
-  return sm.raw + raw <= gmmu_.faults_per_sm;
-}
-
-// Puts the raw faults of `warps` warps of the access into the buffer. Returns when the fault unit took the first.
-inline Nanoseconds KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Access access, std::uint32_t warps,
-                                    Nanoseconds now) {
-  const std::uint32_t raw = access.scattered ? warps : warps * gmmu_.faults_per_warp_access;
-  const std::uint64_t page = access.index();
-  const Nanoseconds arrival = fault_unit_.take(present_, now, access.block, sm.last_page == page, warps);
-  sm.last_page = page;
-  sm.raw += raw;
-  if (arrival <= unheard_until_) {
-    unheard_ += raw;
-  } else {
-    const gmmu::RawFault fault{arrival + away_, PageIndex(page), sm_index,
-                               access.write ? gmmu::FaultAccess::kWrite : gmmu::FaultAccess::kRead};
-    counters_.overflowed_faults += buffer_.put(fault, raw);
-  }
-  return arrival;
-}
-
-// Retries the accesses that missed before the replay, up to the first that misses again and is not flushed. Returns
-// when the SM can go on after that one; kNever if all are retried, with `now` as the time of the last.
-inline Nanoseconds KernelRun::retry(SmQueue& sm, std::uint32_t sm_index, Nanoseconds& now) {
-  Access* const missed = sm.missed.data();
-  const std::size_t count = sm.missed.size();
-  while (sm.next_retry < count) {
-    const Access access = missed[sm.next_retry++];
-    if (!missing(access)) {
-      pass(access.lane, now);
-      continue;
-    }
-    missed[sm.raised++] = access;
-    const Nanoseconds raised = raise(sm, sm_index, access, access.raising, now);
-    const std::uint64_t spacing =
-        access.scattered ? gmmu_.sm_page_spacing_ns : gmmu_.sm_retry_spacing_ns * access.raising;
-    const Nanoseconds next = std::max(raised, now + ns(spacing));
-    if (next > unheard_until_) return next;
-    now = next;
-  }
-  sm.end_retry();
-  return kNever;
-}
-
-// Raises the faults of a further warp of the access that missed last. Returns when the SM can go on; kNever if no warp
-// may raise any.
-inline Nanoseconds KernelRun::raise_next_warp(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
-  if (sm.missed.empty() || sm.blocked) return kNever;
-  Access& last = sm.missed.back();
-  if (last.scattered || last.raising == last.warps || sm.raw + gmmu_.faults_per_warp_access > gmmu_.faults_per_sm ||
-      (sm.epoch != 1 && sm.new_warps >= gmmu_.new_warps_per_replay) || !missing(last)) {
-    return kNever;
-  }
-  const Nanoseconds raised = raise(sm, sm_index, last, 1, now);
-  ++last.raising;
-  ++sm.new_warps;
-  sm.new_lane = last.lane;
-  return std::max(raised, now + ns(sm.epoch != 1 ? gmmu_.sm_spacing_ns : gmmu_.sm_first_spacing_ns));
-}
-
-// Fills `rest` with the lane's part from its first missing page on. Returns false if no page is missing.
+// What of the lane's part comes from its first missing page on goes to `rest`. False if nothing is missing.
 inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) {
   Lane& lane = lanes_[lane_index];
   if (is_clear(lane)) return false;
@@ -103,8 +33,9 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
         first = run_.first_missing(run.block.value, run.write, first, end);
         if (first == end) return;
       }
+      const std::uint16_t requests = scattered ? std::uint16_t{1} : run_.requests(warps, run.write);
       rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
-                      static_cast<std::uint16_t>(end - first), run_.faulting_warps(warps), run.write, scattered});
+                      static_cast<std::uint16_t>(end - first), requests, requests, run.write, scattered});
     }
   };
   rest.clear();
@@ -114,7 +45,7 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
   return false;
 }
 
-// Does the same for slices.
+// The same for slices.
 inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
                                      std::vector<Untaken>& rest) const {
   const bool last = lane.step + 1 == section.steps;
@@ -131,15 +62,16 @@ inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane
       missing = true;
       rest.clear();
     }
-    const std::uint16_t warps = faulting_warps(warps_per_page(work_, pages));
+    const std::uint16_t each = requests(warps_per_page(work_, pages), operand.write);
     operand.for_each_run(share, from, pages.end, [&](const PageRun& run) {
-      rest.push_back({static_cast<std::uint32_t>(run.block.value), run.first, run.count, warps, operand.write, false});
+      rest.push_back(
+          {static_cast<std::uint32_t>(run.block.value), run.first, run.count, each, each, operand.write, false});
     });
   }
   return missing;
 }
 
-// Call if the lane's present part finds every page mapped. Notes the step up to which its later parts do, too.
+// The lane's present part finds every page mapped: remembers up to which step its next ones do, too.
 void KernelRun::note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const {
   if (lane.clear_view != view_) lane.clear[!lane.storing] = 0;
   lane.clear_view = view_;
@@ -152,135 +84,171 @@ void KernelRun::note_clear_steps(const SectionRun& section, Lane& lane, const Sh
   lane.clear[lane.storing] = static_cast<std::uint32_t>(clear);
 }
 
-// Works through the queue up to the first page that misses, and raises its fault. Returns when the SM can go on; kNever
-// if that page may raise no fault or is not due yet, or if none is left.
-inline Nanoseconds KernelRun::take_waiting(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
+// The first of the pages misses: sends its requests. False if the SM waits for the next replay before all are out.
+inline bool KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next) {
+  using gpu::RequestKind;
+  Lane& lane = lanes_[sm.taken.lane];
+  const std::uint64_t page = std::uint64_t{next.block} * kPagesPerBlock + next.first;
+  const RequestKind kind = next.write ? (next.scattered ? RequestKind::kStoreLane : RequestKind::kStore)
+                                      : (next.scattered ? RequestKind::kLoadLane : RequestKind::kLoad);
+  const std::uint16_t wanted = sm.mixed ? std::min(next.left, load_instruction_) : next.left;
+  // Warps of a loop come back from their last loads one by one.
+  const bool trickle = !next.write && !next.scattered && lane.step != 0;
+  const gpu::Miss miss{PageIndex(page), sm.taken.lane, wanted, next.write ? std::uint16_t{1} : load_instruction_, kind};
+  const std::uint32_t sent = sm.requests.raise(path_, *fault_unit_, sm_index, sm.now, miss, [&] {
+    // Warps that wait: the others of this unit, and all of those behind it.
+    std::uint32_t waiting = !trickle ? work_.warps - 1 : 0;
+    if (waiting < path_.busy_warps) waiting += work_.warps * sm.waiting(sm.now, path_.busy_warps);
+    const gpu::SmMoment moment{replays_ == 0, sm.passed_at == kNever ? Nanoseconds(-1) : sm.now - sm.passed_at,
+                               waiting};
+    return gpu::known_after(path_, PageIndex(page), usable(next.block, false), moment);
+  });
+  if (sent != 0) ++(next.write && !waits_for_stores_ ? lane.stores_out : lane.pending);
+  next.left = static_cast<std::uint16_t>(next.left - sent);
+  if (sent != wanted) return false;
+  if (next.left != 0) return true;
+  next.left = next.requests;
+  ++next.first;
+  --next.count;
+  return true;
+}
+
+// Takes what is left of the part at the head of the queue. False if the SM has to wait for the next replay.
+bool KernelRun::take_rest(SmQueue& sm, std::uint32_t sm_index) {
+  if (sm.mixed) {
+    while (!sm.rest.empty()) {
+      const std::uint64_t draw = mixed_bits(std::uint64_t{sm_index} << 40 | ++sm.draws);
+      Untaken& next = sm.rest[static_cast<std::size_t>((draw >> 32) * sm.rest.size() >> 32)];
+      if (usable(next.block, next.write).test(next.first)) {
+        if (sm.requests.stopped(sm.now)) return false;
+        if (sm.passed_at == kNever) sm.passed_at = sm.now;
+        sm.now += pass_time_ * static_cast<std::int64_t>(next.left);
+        next = sm.rest.back();
+        sm.rest.pop_back();
+        continue;
+      }
+      const std::uint64_t index = static_cast<std::uint64_t>(&next - sm.rest.data());
+      if (!raise(sm, sm_index, next)) return false;
+      if (sm.rest[index].count == 0) {
+        sm.rest[index] = sm.rest.back();
+        sm.rest.pop_back();
+      }
+    }
+    return true;
+  }
+  for (; sm.next_rest != sm.rest.size(); ++sm.next_rest) {
+    Untaken& next = sm.rest[sm.next_rest];
+    while (next.count != 0) {
+      const unsigned end = next.first + next.count;
+      const unsigned missed = first_missing(next.block, next.write, next.first, end);
+      if (missed == next.first) {
+        if (!raise(sm, sm_index, next)) return false;
+        continue;
+      }
+      if (sm.requests.stopped(sm.now)) return false;
+      if (sm.passed_at == kNever) sm.passed_at = sm.now;
+      const unsigned requests = next.left + next.requests * (missed - next.first - 1);
+      sm.now += pass_time_ * static_cast<std::int64_t>(requests);
+      next.left = next.requests;
+      next.first = static_cast<std::uint16_t>(missed);
+      next.count = static_cast<std::uint16_t>(end - missed);
+    }
+  }
+  return true;
+}
+
+// The SM works through its queue up to `until`, or until it has to wait for a replay.
+void KernelRun::serve(SmQueue& sm, std::uint32_t sm_index, Nanoseconds until) {
   while (true) {
     if (!sm.taking) {
-      sm.issue(now + load_time_, issue_depth_);
-      // Mapped pages may pass up to load_time_ early: a store follows its load after that time anyway.
       const Nanoseconds ready = sm.next_ready();
-      if (ready == kNever || ready > now + load_time_) return kNever;
+      if (ready == kNever) return;
+      const Nanoseconds now = std::max(sm.now, ready);
+      if (now > until) return;
+      if (sm.requests.stopped(now)) {
+        sm.blocked = true;
+        return;
+      }
+      sm.now = now;
       const std::uint32_t lane = sm.next().lane;
       if (!look_at_part(lane, sm.rest)) {
         sm.skip();
-        finish_part(lane, std::max(now, ready));
+        if (sm.passed_at == kNever) sm.passed_at = now;
+        if (!sm.requests.idle() || !skip_clear_steps(lane, now)) {
+          sm.now += pass_time(sections_[lanes_[lane].section], lanes_[lane].storing, now - sm.resumed);
+          finish_part(lane, sm.now);
+        }
         continue;
       }
       sm.take();
-    } else {
-      for (; sm.next_rest != sm.rest.size(); ++sm.next_rest) {
-        Untaken& next = sm.rest[sm.next_rest];
-        const unsigned end = next.first + next.count;
-        const unsigned missed = first_missing(next.block, next.write, next.first, end);
-        if (missed == end) continue;
-        next.first = static_cast<std::uint16_t>(missed);
-        next.count = static_cast<std::uint16_t>(end - missed);
-        break;
-      }
-      if (sm.next_rest == sm.rest.size()) {
-        sm.taking = false;
-        pass(sm.taken.lane, std::max(now, sm.taken.ready));
-        continue;
-      }
+      if (lanes_[lane].step != 0 && !lanes_[lane].storing && !sm.rest.front().scattered &&
+          (sm.rest.size() > 1 || sm.rest.front().count > 1))
+        sm.mix();
     }
-    // The first page of `rest` misses.
-    Untaken& next = sm.rest[sm.next_rest];
-    if (sm.taken.ready > now) return kNever;
-    sm.blocked = !may_raise(sm, next.scattered);
-    return sm.blocked ? kNever : raise_untaken(sm, sm_index, next, now);
+    if (sm.now > until) return;
+    if (!take_rest(sm, sm_index)) {
+      sm.blocked = true;
+      return;
+    }
+    sm.taking = false;
+    pass(sm.taken.lane, sm.now);
   }
 }
 
-// Raises the fault of the first of these pages, which misses. Returns when the SM can go on.
-Nanoseconds KernelRun::raise_untaken(SmQueue& sm, std::uint32_t sm_index, Untaken& next, Nanoseconds now) {
-  if (sm.new_lane != sm.taken.lane) {
-    sm.new_lane = sm.taken.lane;
-    ++sm.new_warps;
-  }
-  Lane& lane = lanes_[sm.taken.lane];
-  ++lane.pending;
-  if (lane.raise_epoch == 0) lane.raise_epoch = sm.epoch;
-  if (lane.raised != std::numeric_limits<std::uint16_t>::max()) ++lane.raised;
-  sm.missed.push_back({next.block, sm.taken.lane, next.first, next.warps, 1, next.write, next.scattered});
-  sm.raised = sm.next_retry = sm.missed.size();
-  ++next.first;
-  if (--next.count == 0) ++sm.next_rest;
-  const Access& access = sm.missed.back();
-  const Nanoseconds raised = raise(sm, sm_index, access, 1, now);
-  const std::uint64_t spacing = access.scattered ? gmmu_.sm_page_spacing_ns
-                                : sm.epoch != 1  ? gmmu_.sm_spacing_ns
-                                                 : gmmu_.sm_first_spacing_ns;
-  return std::max(raised, now + ns(spacing));
-}
-
-// Lets the SM work through its queue until it has raised a fault, and needs time for the next, or may raise no more.
-void KernelRun::serve(std::uint32_t sm_index, Nanoseconds now) {
+// Units that begin by `until` do, and the SM computes.
+void KernelRun::run(std::uint32_t sm_index, Nanoseconds until) {
   SmQueue& sm = sms_[sm_index];
-  sm.scheduled = true;  // a unit that passes queues its next part in this call
-  sm.asleep = false;
-  Nanoseconds next = now;
-  do {  // the order of SMs does not matter for flushed faults
-    now = next;
-    next = sm.raised == sm.missed.size() ? kNever : retry(sm, sm_index, now);
-    if (next == kNever) next = raise_next_warp(sm, sm_index, now);
-    if (next == kNever) next = take_waiting(sm, sm_index, now);
-  } while (next <= unheard_until_);
-  if (next != kNever) return sm_at(next, sm_index);
-  sm.scheduled = false;
-  look_at_queue(sm, sm_index, now);
-}
-
-// Wakes an SM whose next part is ready. Mostly that part is known to pass.
-void KernelRun::wake(std::uint32_t sm_index, Nanoseconds now) {
-  SmQueue& sm = sms_[sm_index];
-  if (sm.taking || !sm.missed.empty()) return serve(sm_index, now);
-  while (sm.next_ready() <= now + load_time_) {
-    const Turn next = sm.next();
-    if (!is_clear(lanes_[next.lane])) return serve(sm_index, now);
-    sm.skip();
-    const Nanoseconds ready = std::max(now, next.ready);
-    if (!skip_clear_steps(next.lane, ready)) finish_part(next.lane, ready);
+  std::size_t begun = 0;
+  for (; begun != sm.starts.size() && sm.starts[begun].ready <= until; ++begun) {
+    const Turn start = sm.starts[begun];
+    const Lane& lane = lanes_[start.lane];
+    if (!lane.has_unit && !lane.ended) break;  // has ended only now
+    if (lane.has_unit) start_unit(start.lane, start.ready);
   }
-  sm.scheduled = sm.asleep = false;
-  if (sm.next_ready() != kNever) sleep_until(sm, sm_index, sm.next_ready());
+  if (begun != 0) sm.starts.erase(sm.starts.begin(), sm.starts.begin() + static_cast<std::ptrdiff_t>(begun));
+  if (!sm.blocked) serve(sm, sm_index, until);
+  note_next(sm_index);
 }
 
-// Lets the SM serve its queue: now if a part is ready, else when one will be.
-void KernelRun::look_at_queue(SmQueue& sm, std::uint32_t sm_index, Nanoseconds now) {
-  if (sm.blocked || (sm.scheduled && !sm.asleep)) return;
-  const Nanoseconds ready = sm.next_ready();
-  if (ready == kNever) return;
-  if (sm.asleep) {
-    if (ready >= sm.wakes) return;
-    agenda_->remove(sm_index);
+void KernelRun::note_next(std::uint32_t sm_index) {
+  const SmQueue& sm = sms_[sm_index];
+  Nanoseconds next = sm.starts.empty() ? kNever : sm.starts.front().ready;
+  if (!sm.blocked) {
+    const Nanoseconds ready = sm.taking ? sm.now : sm.next_ready();
+    if (ready != kNever) next = std::min(next, std::max(sm.now, ready));
   }
-  if (ready <= now) return serve(sm_index, now);
-  sleep_until(sm, sm_index, ready);
-}
-
-inline void KernelRun::sleep_until(SmQueue& sm, std::uint32_t sm_index, Nanoseconds ready) {
-  sm.scheduled = sm.asleep = true;
-  sm.wakes = ready;
-  sm_at(ready, sm_index);
+  next_[sm_index] = next;
 }
 
 void KernelRun::replay(Nanoseconds now, std::uint32_t sms) {
   now = own(now);
-  for (std::size_t i = sm_order_.size() - 1; i > 0; --i) {
-    std::swap(sm_order_[i], sm_order_[static_cast<std::size_t>(random_.below(i + 1))]);
-  }
-  std::uint64_t turn = 0;
-  for (const std::uint32_t index : sm_order_) {
-    if (index >= sms) continue;
+  find_pages();
+  fault_unit_->forget();
+  ++replays_;
+  const auto writes = [](const gpu::Miss& miss) {
+    return miss.kind == gpu::RequestKind::kStore || miss.kind == gpu::RequestKind::kStoreLane;
+  };
+  for (std::uint32_t index = 0; index < std::min(sms, sm_count_); ++index) {
     SmQueue& sm = sms_[index];
-    if (sm.missed.empty() && sm.next_ready() > now) continue;
-    sm.replay();
-    if (sm.scheduled) agenda_->remove(index);
-    sm.scheduled = true;
-    sm.asleep = false;
-    const std::uint64_t jitter = gmmu_.replay_jitter_ns == 0 ? 0 : random_.below(gmmu_.replay_jitter_ns);
-    sm_at(now + ns(jitter + gmmu_.replay_sm_ns * turn++), index);
+    sm.passed_at = kNever;
+    if (sm.requests.idle() && !sm.blocked) continue;
+    const Nanoseconds reached = now + spread(path_.resume_spread_ns);
+    const auto mapped = [&](const gpu::Miss& miss) {
+      const PageMask& pages = usable(miss.page.value / kPagesPerBlock, writes(miss));
+      return pages.test(static_cast<unsigned>(miss.page.value % kPagesPerBlock));
+    };
+    const auto passed = [&](const gpu::Miss& miss) {
+      if (!writes(miss) || waits_for_stores_) return pass(miss.owner, reached);
+      Lane& lane = lanes_[miss.owner];
+      if (--lane.stores_out != 0 || !lane.ending) return;
+      lane.ending = false;
+      end_unit(miss.owner, std::max(lane.end, reached));
+    };
+    const Nanoseconds after = sm.requests.replay(path_, *fault_unit_, index, reached, mapped, passed);
+    sm.now = std::max(sm.now, after);
+    sm.resumed = reached;
+    sm.blocked = false;
+    note_next(index);
   }
 }
 

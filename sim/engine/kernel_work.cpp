@@ -311,8 +311,8 @@ std::uint32_t plane_steps(const KernelWork& work, const trace::Kernel& kernel, c
   return 2 * static_cast<std::uint32_t>(std::min<std::uint64_t>(steps_of(slice / work.images) * rounds, 1u << 30));
 }
 
-void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, std::uint32_t resident_blocks,
-                 std::uint64_t capacity_bytes, std::uint64_t known_images) {
+void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, const config::GpuConfig& gpu,
+                 std::uint32_t resident_blocks, std::uint64_t capacity_bytes, std::uint64_t known_images) {
   const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
   const std::uint64_t warps = ceil_div(threads, kWarpThreads);
   // Phases say which pages blocks come back to, which matters if the kernel's pages exceed the GPU's memory. If they
@@ -386,8 +386,18 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   }
   work.lanes = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(work.units, std::max<std::uint64_t>(1, resident_blocks / blocks_per_unit)));
-  work.step = share_of_time(static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0)), work.lanes,
-                            std::max<std::uint64_t>(steps, 1));
+  const auto duration = static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0));
+  std::uint64_t bytes = 0;
+  for (const Section& section : work.sections) {
+    for (const Operand& operand : section.operands) bytes += operand.bytes;
+  }
+  // Kernels reach four fifths of the bandwidth.
+  const std::uint64_t memory =
+      gpu.memory_bytes_per_us == 0 ? 0 : std::min(duration, bytes / 4 * 5 * 1000 / gpu.memory_bytes_per_us);
+  steps = std::max<std::uint64_t>(steps, 1);
+  work.step = share_of_time(duration, work.lanes, steps);
+  work.computing = share_of_time(duration - memory, work.lanes, steps);
+  work.transferring = share_of_time(memory, std::min(work.lanes, gpu.sm_count), steps);
 }
 
 }  // namespace
@@ -423,8 +433,9 @@ KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes,
     plan_threads(work, kernel, places, std::max(resident_blocks, 1u));
     const std::uint64_t rounds = ceil_div(work.units, work.lanes) * work.sections.front().steps;
     work.step = Nanoseconds(std::max<std::int64_t>(kernel.duration_ns, 0) / static_cast<std::int64_t>(rounds));
+    work.computing = work.step;
   } else {
-    plan_blocks(work, kernel, places, std::max(resident_blocks, 1u), capacity_bytes, images);
+    plan_blocks(work, kernel, places, gpu, std::max(resident_blocks, 1u), capacity_bytes, images);
   }
   return work;
 }

@@ -207,7 +207,9 @@ struct KernelWork {
   std::uint64_t images = 1;                     // planes: images of the tensor
   std::uint64_t images_at_once = 1;             // planes: by groups of a block's warps
   std::uint32_t unroll = 1;                     // stride: pieces of a block per step
-  Nanoseconds step{};                           // compute time per step
+  Nanoseconds step{};                           // of a unit, as recorded,
+  Nanoseconds computing{};                      // and without what it takes to bring its bytes from the GPU's memory,
+  Nanoseconds transferring{};                   // which takes its SM this long
   // The members below are for `threads`, `chunk` also for `stride`.
   bool explicit_touches = false;
   std::vector<PageRef> touches;

@@ -27,11 +27,15 @@ struct SectionRun : SectionShape {
       if (operand.write && stores_in_every_step(*this, operand)) early_stores = true;
     }
   }
+  bool watches() const { return !watched_inputs.empty() || !watched_outputs.empty(); }
+  Nanoseconds turn() const { return watches() ? turn_time : idle_turn_time; }
   const std::vector<std::uint32_t>& watched(bool stores) const { return stores ? watched_outputs : watched_inputs; }
 
   std::span<const Operand> operands;
-  Nanoseconds load_time{}, turn_time{};  // of a step's loads, and from their end to the end of the step
-  // The indices of inputs and outputs that are not known to be fully mapped.
+  Nanoseconds load_time{}, turn_time{};  // of a step's loads, and from their end to the end of the step,
+  Nanoseconds idle_turn_time{};          // if none of its operands is watched
+  Nanoseconds step_time{};               // at least, of a step that finds everything mapped
+  // Inputs and outputs, as indices, that were not found mapped as a whole.
   std::vector<std::uint32_t> watched_inputs, watched_outputs;
   bool early_stores = false;            // slices: some watched output is written in every step, not only in the last
   std::vector<std::uint64_t> unmapped;  // of each operand, a page that was not mapped at the last look

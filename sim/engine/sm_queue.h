@@ -1,151 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of an SM of a kernel in progress: accesses that missed, and those behind them.
+// What an SM of a kernel in progress has in hand: what its load/store unit takes next, and what missed.
 #pragma once
 
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "sim/common/units.h"
-#include "sim/memory/page_mask.h"
+#include "sim/gpu/sm_requests.h"
 
 namespace uvmsim::engine {
 
-// A time after all others.
-inline constexpr Nanoseconds kNever{std::numeric_limits<std::int64_t>::max()};
+using gpu::kNever;
 
-// Accesses of some warps of a lane to one page, whose faults are outstanding. (Block numbers of 32 bits halve the
-// size.)
-struct Access {
-  std::uint32_t block = 0;
-  std::uint32_t lane = 0;
-  std::uint16_t page = 0;
-  std::uint16_t warps = 1;
-  std::uint16_t raising = 1;  // warps that have raised their faults
-  bool write = false;
-  bool scattered = false;
-  std::uint64_t index() const { return std::uint64_t{block} * kPagesPerBlock + page; }
-};
-
-// Accesses to consecutive pages, of the part that is being taken.
+// Accesses to pages in a row, of the part that is being taken.
 struct Untaken {
   std::uint32_t block = 0;
   std::uint16_t first = 0, count = 0;
-  std::uint16_t warps = 1;
+  std::uint16_t requests = 1;  // to each page
+  std::uint16_t left = 1;      // of them to the first
   bool write = false;
   bool scattered = false;
 };
 
-// A part of a lane: all its loads or all its stores of a step.
+// All accesses of a part of a lane.
 struct Turn {
   Nanoseconds ready{};  // when the lane makes them
   std::uint32_t lane = 0;
-  std::uint32_t unit = 0;  // of the lane, modulo 2^32, as resident units are closer together
 };
 
 class SmQueue {
  public:
-  static constexpr std::uint32_t kNoLane = ~std::uint32_t{0};
-
-  bool scheduled = false;  // has an event, or is being served
-  bool asleep = false;     // that event is the next part's readiness, at `wakes`
-  bool blocked = false;
-  // `taking` is true while the part `taken` is being taken from the head of the queue. From `next_rest` on, `rest` has
-  // its accesses that are neither taken nor known to be mapped.
+  gpu::SmRequests requests;
+  bool blocked = false;   // nothing passes any more until the next replay
+  Nanoseconds now{};      // its load/store unit is free from then on
+  Nanoseconds resumed{};  // it goes on since then
+  Nanoseconds passed_at;  // first access that passed since the last replay; kNever: none
+  // The part at the head of the queue: what of it is neither taken nor known to be mapped.
   bool taking = false;
+  bool mixed = false;  // `rest` holds single pages, taken instruction by instruction in no order
+  std::uint64_t draws = 0;
   std::size_t next_rest = 0;
   Turn taken;
   std::vector<Untaken> rest;
-  // Missed accesses. Those before `raised` have faults outstanding; those from `next_retry` on missed before the last
-  // replay and are still to be retried; places in between are unused.
-  std::vector<Access> missed;
-  std::size_t raised = 0;
-  std::size_t next_retry = 0;
-
-  std::uint64_t last_page = ~std::uint64_t{0};
-  std::uint32_t raw = 0;        // raw faults outstanding
-  std::uint32_t new_warps = 0;  // warps that raised new faults since the last replay
-  std::uint32_t new_lane = kNoLane;
-  std::uint32_t epoch = 1;  // 1 + the replays that found something to do
-  Nanoseconds wakes{};
-  Nanoseconds next_block{};  // when it can start another thread block
+  // Lanes that begin their next unit, ascending in time.
+  std::vector<Turn> starts;
 
   void add(const Turn& turn) {
     std::uint32_t place = end_++;
-    for (; place != begin_ + issued_ && at(place - 1).ready > turn.ready; --place) at(place) = at(place - 1);
+    for (; place != begin_ && at(place - 1).ready > turn.ready; --place) at(place) = at(place - 1);
     at(place) = turn;
   }
-  // Returns when the head of the queue can be served.
-  Nanoseconds next_ready() const {
-    if (taking) return taken.ready;
-    return begin_ == end_ ? kNever : at(begin_).ready;
+  void add_start(const Turn& turn) {
+    auto place = starts.end();
+    while (place != starts.begin() && (place - 1)->ready > turn.ready) --place;
+    starts.insert(place, turn);
   }
-  // Calls f(turn) for every part in the queue.
-  template <class F>
-  void for_each_waiting(F&& f) const {
-    for (std::uint32_t place = begin_; place != end_; ++place) f(at(place));
-  }
-  // Returns the part at the head of the queue, which must exist; no part may be in the course of being taken.
+  // When the head of the queue is ready.
+  Nanoseconds next_ready() const { return begin_ == end_ ? kNever : at(begin_).ready; }
+  // The part at the head of the queue, if none is being taken; it must be there.
   const Turn& next() const { return at(begin_); }
-  // Issues parts that are ready by `limit`, those of the oldest units first, until `depth` of them are under way.
-  // Issued parts are served in that order.
-  void issue(Nanoseconds limit, std::uint32_t depth) {
-    for (; issued_ < depth; ++issued_) {
-      const std::uint32_t first = begin_ + issued_;
-      if (first == end_ || at(first).ready > limit) return;
-      std::uint32_t oldest = first;
-      for (std::uint32_t place = first + 1; place != end_ && at(place).ready <= limit; ++place) {
-        if (static_cast<std::int32_t>(at(place).unit - at(oldest).unit) < 0) oldest = place;
-      }
-      const Turn turn = at(oldest);
-      for (std::uint32_t place = oldest; place != first; --place) at(place) = at(place - 1);
-      at(first) = turn;
-    }
-  }
-  // Removes the head of the queue, which passes as a whole.
-  void skip() {
-    ++begin_;
-    issued_ -= issued_ == 0 ? 0 : 1;
-  }
-  // Begins to take the head of the queue; `rest` holds its accesses.
+  // It passes as a whole.
+  void skip() { ++begin_; }
+  // Begins with it; `rest` says what of it is left.
   void take() {
     taken = at(begin_);
     skip();
     taking = true;
+    mixed = false;
     next_rest = 0;
   }
-  // Ends the retries: only accesses with outstanding faults remain.
-  void end_retry() {
-    missed.resize(raised);
-    next_retry = raised;
-  }
-  // Applies a replay: all missed accesses are to be retried, first those with outstanding faults in their order, then
-  // those that were still to be retried.
-  void replay() {
-    if (raised != next_retry) {
-      missed.erase(missed.begin() + static_cast<std::ptrdiff_t>(raised),
-                   missed.begin() + static_cast<std::ptrdiff_t>(next_retry));
+  // Warps come back from their last loads one by one, in no order.
+  void mix() {
+    mixed = true;
+    const std::size_t runs = rest.size();
+    for (std::size_t i = 0; i < runs; ++i) {
+      for (; rest[i].count > 1; --rest[i].count) {
+        Untaken page = rest[i];
+        page.first = static_cast<std::uint16_t>(page.first + page.count - 1);
+        page.count = 1;
+        page.left = page.requests;
+        rest.push_back(page);
+      }
     }
-    raised = next_retry = 0;
-    raw = 0;
-    new_warps = 0;
-    new_lane = kNoLane;
-    last_page = ~std::uint64_t{0};
-    ++epoch;
-    blocked = false;
   }
-  // Resets all but the memory of the queues, for that many lanes.
+  // Parts that are ready at `time`, the one being taken not among them; not more than `most` are counted.
+  std::uint32_t waiting(Nanoseconds time, std::uint32_t most) const {
+    std::uint32_t count = 0;
+    while (count < most && begin_ + count != end_ && at(begin_ + count).ready <= time) ++count;
+    return count;
+  }
+  template <class F>
+  void for_each_waiting(F&& f) const {
+    for (std::uint32_t place = begin_; place != end_; ++place) f(at(place));
+  }
+  // As new, but with the memory of its queues, and for that many lanes.
   void reset(std::uint32_t lanes) {
-    SmQueue fresh;
-    fresh.missed.swap(missed);
-    fresh.rest.swap(rest);
-    fresh.ring_.swap(ring_);
-    fresh.missed.clear();
-    if (fresh.ring_.size() < lanes) fresh.ring_.resize(std::bit_ceil(lanes));
-    fresh.mask_ = static_cast<std::uint32_t>(fresh.ring_.size() - 1);
-    *this = std::move(fresh);
+    requests.reset();
+    blocked = taking = false;
+    now = Nanoseconds{};
+    passed_at = kNever;
+    next_rest = 0;
+    mixed = false;
+    draws = 0;
+    rest.clear();
+    starts.clear();
+    if (ring_.size() < lanes) ring_.resize(std::bit_ceil(lanes));
+    mask_ = static_cast<std::uint32_t>(ring_.size() - 1);
+    begin_ = end_ = 0;
   }
 
  private:
@@ -153,10 +116,8 @@ class SmQueue {
   Turn& at(std::uint32_t position) { return ring_[position & mask_]; }
   const Turn& at(std::uint32_t position) const { return ring_[position & mask_]; }
 
-  // The waiting parts, at most one per lane: first the issued ones, then the others, ascending in `ready`.
-  std::vector<Turn> ring_;
+  std::vector<Turn> ring_;  // what waits, at most one part of each lane, ascending in `ready`
   std::uint32_t begin_ = 0, end_ = 0;
-  std::uint32_t issued_ = 0;
   std::uint32_t mask_ = 0;
 };
 

@@ -46,7 +46,9 @@ class FaultBuffer {
   // before others in the ring is sorted in before them, but not before faults that the driver has seen. Equal times
   // keep call order. A fault put ahead of its time takes its place in the ring at once.
   std::uint32_t put(const RawFault& fault, std::uint32_t count = 1);
-  // Call at a replay: every stalled warp retries, so no SM has faults outstanding any more. Entries in the ring stay.
+  // The same of faults that nobody will look at: enough for a batch wait before them, and a flush follows it.
+  std::uint32_t put_behind(Nanoseconds arrival, std::uint32_t count);
+  // A replay: every stalled warp retries, so no SM has faults outstanding any more. Entries in the ring stay.
   void replayed();
 
   // Returns up to `limit` raw faults that arrived at or before `now`, in order. With `coalesce` adjacent duplicates are
@@ -114,6 +116,17 @@ class FaultBuffer {
   std::vector<Outstanding> outstanding_;
   std::vector<LastEntry> last_entries_;
 };
+
+inline std::uint32_t FaultBuffer::put_behind(Nanoseconds arrival, std::uint32_t count) {
+  const std::uint32_t taken = std::min(count, depth_ - size_);
+  if (taken == 0) return count;
+  size_ += taken;
+  Group& group = at(put_++);
+  group = at(put_ - 2);
+  group.arrival = std::max(group.arrival, arrival);
+  group.count = taken & kMaxGroup;
+  return count - taken;
+}
 
 inline std::uint32_t FaultBuffer::put(const RawFault& fault, std::uint32_t count) {
   UVMSIM_CHECK(fault.sm < outstanding_.size(), "SM {} of {}", fault.sm, outstanding_.size());

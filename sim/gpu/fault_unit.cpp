@@ -29,11 +29,8 @@ void FaultUnit::send(std::uint32_t sm, const RequestRun& run) {
     queue.head = 0;
     queue.taken = 0;
     Gpc& gpc = gpcs_[queue.gpc];
-    gpc.next[queue.place] = run.first.value;
-    if (run.first.value < gpc.first || (run.first.value == gpc.first && queue.place < gpc.first_place)) {
-      gpc.first = run.first.value;
-      gpc.first_place = queue.place;
-    }
+    gpc.next[queue.place] = key(run.first.value, queue.place);
+    gpc.first = std::min(gpc.first, gpc.next[queue.place]);
   }
   queue.runs.push_back(run);
   waiting_ += run.count;
@@ -42,7 +39,7 @@ void FaultUnit::send(std::uint32_t sm, const RequestRun& run) {
 
 // Removes the GPC's first request.
 void FaultUnit::pop(Gpc& gpc) {
-  Queue& queue = queues_[gpc.sms[gpc.first_place]];
+  Queue& queue = queues_[gpc.sms[gpc.place()]];
   const RequestRun& run = queue.runs[queue.head];
   std::int64_t next = kNever.value;
   if (++queue.taken < run.count) {
@@ -51,7 +48,7 @@ void FaultUnit::pop(Gpc& gpc) {
     queue.taken = 0;
     if (++queue.head != queue.runs.size()) next = queue.runs[queue.head].first.value;
   }
-  gpc.next[queue.place] = next;
+  gpc.next[queue.place] = next == kNever.value ? next : key(next, queue.place);
   --waiting_;
   gpc.look();
 }
@@ -68,7 +65,7 @@ std::uint64_t FaultUnit::take_unheard(Nanoseconds until) {
     return taken;
   }
   std::uint64_t taken = 0;
-  take(until, [&](Nanoseconds, std::uint32_t, const RequestRun&) { ++taken; });
+  take(until, [&](Nanoseconds, std::uint32_t, const RequestRun&) { return ++taken != 0; });
   return taken;
 }
 
@@ -76,6 +73,12 @@ Nanoseconds FaultUnit::next_arrival() const {
   std::size_t chosen = 0;
   std::int64_t time_ps = 0;
   return choose(chosen, time_ps) ? Nanoseconds(time_ps / 1000) : kNever;
+}
+
+void FaultUnit::reset() {
+  forget();
+  last_gpc_ = gpcs_.size() - 1;
+  free_ps_ = std::numeric_limits<std::int64_t>::min();
 }
 
 void FaultUnit::forget() {

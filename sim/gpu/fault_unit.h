@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "sim/common/check.h"
@@ -41,8 +42,8 @@ class FaultUnit {
   // Queues a run of requests. The runs of an SM must come in order of time; they may lie in the future.
   void send(std::uint32_t sm, const RequestRun& run);
 
-  // Takes the requests that the unit handles up to and including `until`, in order. Calls f(arrival, sm, run) for each;
-  // each is one raw fault.
+  // Takes what the unit takes up to and including `until`, in its order: f(arrival, sm, run) for each raw fault, until
+  // that returns false.
   template <class F>
   void take(Nanoseconds until, F&& f);
   // Takes the same requests without a call for each. Returns their number.
@@ -54,8 +55,14 @@ class FaultUnit {
 
   // Discards all waiting requests, as a replay does.
   void forget();
+  // As new.
+  void reset();
 
  private:
+  static constexpr unsigned kPlaceBits = 12;
+  static constexpr std::int64_t key(std::int64_t time, std::size_t place) {
+    return time << kPlaceBits | static_cast<std::int64_t>(place);
+  }
   struct Queue {  // of one SM
     std::vector<RequestRun> runs;
     std::uint32_t head = 0;
@@ -64,23 +71,20 @@ class FaultUnit {
     std::uint16_t place = 0;  // index in its GPC's `sms`
   };
   struct Gpc {
-    std::vector<std::int64_t> next;  // by SM: when its next request was sent; kNever: none
+    std::vector<std::int64_t> next;  // of each SM, when its next request was sent, and in the low bits its place
     std::vector<std::uint32_t> sms;
-    std::int64_t first = kNever.value;  // the earliest of `next`
-    std::uint32_t first_place = 0;      // its index; the lowest of equal ones
+    std::int64_t first = kNever.value;  // the earliest of them; of equal ones the SM that comes first
+    std::int64_t time() const { return first >> kPlaceBits; }
+    std::size_t place() const { return static_cast<std::size_t>(first & ((1 << kPlaceBits) - 1)); }
     void look() {
-      first = kNever.value;
-      for (std::uint32_t place = 0; place < next.size(); ++place) {
-        if (next[place] < first) {
-          first = next[place];
-          first_place = place;
-        }
-      }
+      std::int64_t least = kNever.value;
+      for (const std::int64_t time : next) least = time < least ? time : least;
+      first = least;
     }
   };
 
-  std::int64_t ready_ps(const Gpc& gpc) const { return (gpc.first + report_ns_) * 1000; }
-  // Finds the GPC whose request the unit takes next, and the time. Returns false if no request waits.
+  std::int64_t ready_ps(const Gpc& gpc) const { return (gpc.time() + report_ns_) * 1000; }
+  // The GPC whose request the unit takes next, and when; false: nothing waits.
   bool choose(std::size_t& chosen, std::int64_t& time_ps) const;
   void pop(Gpc& gpc);
 
@@ -119,12 +123,19 @@ void FaultUnit::take(Nanoseconds until, F&& f) {
     const Nanoseconds arrival(time_ps / 1000);
     if (arrival > until) return;
     Gpc& gpc = gpcs_[chosen];
-    const std::uint32_t sm = gpc.sms[gpc.first_place];
+    const std::uint32_t sm = gpc.sms[gpc.place()];
     const Queue& queue = queues_[sm];
-    f(arrival, sm, static_cast<const RequestRun&>(queue.runs[queue.head]));
+    const RequestRun& run = queue.runs[queue.head];
+    bool more = true;
+    if constexpr (std::is_void_v<decltype(f(arrival, sm, run))>) {
+      f(arrival, sm, run);
+    } else {
+      more = f(arrival, sm, run);
+    }
     free_ps_ = time_ps + fault_ps_;
     last_gpc_ = chosen;
     pop(gpc);
+    if (!more) return;
   }
 }
 

@@ -104,7 +104,8 @@ std::uint32_t SmRequests::raise(const FaultPath& path, FaultUnit& unit, std::uin
     const std::uint32_t run = std::min({per_run, allowed - sent, fit});
     unit.send(sm, {now, miss.page, static_cast<std::uint16_t>(run), static_cast<std::uint16_t>(within), miss.kind});
     sent += run;
-    now += Nanoseconds(std::int64_t{within} * (run - 1) + (lanes ? within : path.request_ns));
+    const std::uint32_t after = lanes ? within : is_load(miss.kind) ? path.load_instruction_ns : path.request_ns;
+    now += Nanoseconds(std::int64_t{within} * (run - 1) + after);
   }
   if (sent != 0) {
     Miss out = miss;

@@ -139,9 +139,9 @@ void Timeline::on(const FaultBatchEvent& event) {
       named_track(process_of(event.device), kFaultBatches, "fault batches"),
       event.write ? "write faults" : "read faults", "fault batch", start, event.end,
       fmt::format(
-          R"("first_fault_us":{},"service_start_us":{},"raw_faults":{},"faulting_pages":{},"blocks":{},"lowest_address":"{:#x}")",
-          format_us(event.start), format_us(event.service_start), event.raw_faults, event.faulting_pages, event.blocks,
-          event.lowest_address));
+          R"("first_fault_us":{},"service_start_us":{},"raw_faults":{},"pages":{},"sms":{},"faulting_pages":{},"blocks":{},"lowest_address":"{:#x}")",
+          format_us(event.start), format_us(event.service_start), event.raw_faults, event.pages, event.sms,
+          event.faulting_pages, event.blocks, event.lowest_address));
 }
 
 void Timeline::on(const TransferEvent& event) {

@@ -58,7 +58,7 @@ BENCHMARK(gmmu_translate);
 // 256 raw faults in pairs put, fetched and flushed.
 void fault_buffer(benchmark::State& state) {
   const config::GmmuConfig& config = bench_system().gmmu;
-  gmmu::FaultBuffer buffer(config.fault_buffer_entries, config.faults_per_sm, 132);
+  gmmu::FaultBuffer buffer(config.fault_buffer_entries, 1u << 16, 132);
   std::int64_t time = 0;
   for (auto _ : state) {
     for (std::uint32_t i = 0; i < 128; ++i) {

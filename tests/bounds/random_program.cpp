@@ -249,9 +249,9 @@ config::SystemConfig random_system(Random& random) {
       system.costs.*cost = 0;
     }
     system.costs.poll_read_ns = system.costs.replay_ns = 500;  // throttled faults come again at once
-    system.gmmu.sm_first_spacing_ns = system.gmmu.sm_spacing_ns = system.gmmu.sm_retry_spacing_ns = 0;
-    system.gmmu.sm_page_spacing_ns = system.gmmu.replay_jitter_ns = system.gmmu.replay_sm_ns = 0;
-    system.gmmu.fault_block_ns = system.gmmu.fault_page_ns = system.gmmu.fault_repeat_ns = 0;
+    system.gmmu.fault_ps = 0;
+    system.gmmu.resume_spread_ns = 0;
+    system.runtime.first_load_ns = system.runtime.migrated_load_ns = system.runtime.block_spread_ns = 0;
     system.runtime.load_ns = system.runtime.store_ns = system.runtime.load_after_store_ns = 0;
     system.runtime.block_start_ns = system.runtime.block_launch_ns = system.runtime.kernel_start_ns = 0;
     system.runtime.touch_ns = system.runtime.touch_write_ns = 0;

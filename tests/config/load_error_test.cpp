@@ -196,9 +196,6 @@ TEST(LoadError, ParametersThatContradict) {
             "/gmmu/l1_tlb_ways: 16 ways do not divide 20 entries; allowed: a divisor of l1_tlb_entries");
   EXPECT_EQ(error_of("/gmmu", R"({"source": "x", "l2_tlb_ways": 3})"),
             "/gmmu/l2_tlb_ways: 3 ways do not divide 1024 entries; allowed: a divisor of l2_tlb_entries");
-  EXPECT_EQ(
-      error_of("/gmmu", R"({"source": "x", "faults_per_sm": 3, "faults_per_warp_access": 4})"),
-      "/gmmu/faults_per_warp_access: 4 faults at once, of 3 that an SM may have out; allowed: at most faults_per_sm");
   EXPECT_EQ(error_of("/ssd", R"({"source": "x", "memory_bytes": "1 TB", "read_bytes_per_us": 7000})"),
             "/ssd/write_bytes_per_us: 0 for an SSD with capacity; allowed: its bandwidth");
 }

@@ -165,7 +165,7 @@ class ReferenceGpu {
       takes = step.kind == RequestKind::kStore       ? path.request_ns
               : step.kind == RequestKind::kStoreLane ? path.store_lane_ns
               : step.kind == RequestKind::kLoadLane  ? path.load_ns
-              : last                                 ? path.request_ns
+              : last                                 ? path.load_instruction_ns
                                                      : path.load_ns;
     }
     sm.busy = now + takes;

@@ -107,24 +107,6 @@ TEST(GroundTruth, CallsWithTheirOutputsOnEitherSide) {
   expect_right_bytes(validate_shipped("library_calls_h200.jsonl.zst"), 90, 21, 31);
 }
 
-// Were an SM to take up all its blocks at once, or to serve all accesses in the order in which they become ready, loops
-// would be farther off.
-TEST(GroundTruth, LoopsOfManyShapesNeedBlocksTakenUpOneByOneAndTheOldestFirst) {
-  config::SystemConfig system = config::load_system("h200-sxm-pcie5");
-  const std::string path = std::string(UVMSIM_SOURCE_DIR) + "/tests/ground_truth/data/loops_h200.jsonl.zst";
-  const std::vector<ExperimentFile> files = {read_experiments(path)};
-  const ClassSummary shipped = validate(files, system).classes.at(0);
-  system.gmmu.issued_accesses_per_sm = 65536;
-  const ClassSummary first_ready = validate(files, system).classes.at(0);
-  system.runtime.block_dispatch_ns = 0;
-  const ClassSummary neither = validate(files, system).classes.at(0);
-  fmt::print("within: {}, {}, {}; median batches {:.1f}, {:.1f}, {:.1f} %\n", shipped.within, first_ready.within,
-             neither.within, shipped.batches.median, first_ready.batches.median, neither.batches.median);
-  EXPECT_GT(shipped.within, first_ready.within);
-  EXPECT_GT(first_ready.within, neither.within + 10);
-  EXPECT_LT(shipped.batches.median, neither.batches.median - 5);
-}
-
 TEST(GroundTruth, TheReadmeShowsThisTable) {
   std::vector<ExperimentFile> files;
   for (const char* name : kFiles) {

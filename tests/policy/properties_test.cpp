@@ -166,7 +166,7 @@ TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
     choose(GetParam(), fast);
     config::LinkConfig& link = fast.system.host_links[0];
     link.host_to_device.bytes_per_us = link.device_to_host.bytes_per_us = 2 * kPage;  // a page: whole nanoseconds
-    fast.system.gmmu.replay_jitter_ns = 0;
+    fast.system.gmmu.resume_spread_ns = 0;
     RunOptions slow = fast;
     for (const config::Parameter& parameter : config::parameters(slow.system)) {
       const bool time = parameter.unit == config::Unit::kNanoseconds;

@@ -88,7 +88,7 @@ TEST(Calibrate, AFasterHostIsFoundAsAWhole) {
 TEST(Calibrate, TheGpuStaysAsItIsByDefault) {
   config::SystemConfig truth = base_system();
   truth.runtime.load_ns *= 3;
-  truth.gmmu.fault_page_ns *= 3;
+  truth.gmmu.fault_ps *= 3;
   CalibrationOptions options;
   options.rounds = 1;
   Calibration calibration = calibrate(measured_on(truth), base_system(), "made.jsonl", options);
