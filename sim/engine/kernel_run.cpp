@@ -117,6 +117,7 @@ void KernelRun::start(Nanoseconds now) {
     const std::uint32_t sm = group % sms;
     lanes_[i].sm = static_cast<std::uint16_t>(sm);
     const bool begins = take_unit(i);
+    lanes_[i].first = true;
     UVMSIM_CHECK(begins, "{} units for {} lanes", work_.units, work_.lanes);
     Nanoseconds time = now;
     if (!as_recorded_) {
@@ -153,8 +154,10 @@ bool KernelRun::take_unit(std::uint32_t index) {
   return true;
 }
 
-// The lane begins with the unit that it took.
+// The lane begins with the unit that it took. Its number was assigned at `now`, when its place was free; its first
+// instruction comes up to block_start_ns later.
 void KernelRun::start_unit(std::uint32_t index, Nanoseconds now) {
+  if (!lanes_[index].first && !as_recorded_) now += spread(system_.runtime.block_start_ns);
   if (!issue(index, now)) finish_part(index, now);
 }
 
@@ -167,7 +170,7 @@ void KernelRun::end_unit(std::uint32_t index, Nanoseconds time) {
     return;
   }
   SmQueue& sm = sms_[lanes_[index].sm];
-  sm.add_start({time + block_start_ + (as_recorded_ ? Nanoseconds{} : spread(system_.runtime.block_start_ns)), index});
+  sm.add_start({time + block_start_, index});
 }
 
 Nanoseconds KernelRun::earliest() const {
@@ -417,21 +420,30 @@ void KernelRun::plan_turns() {
 
 // How large the accesses of a warp are.
 void KernelRun::plan_requests() {
-  constexpr std::uint64_t kFloat4 = 16 * kWarpThreads;  // bytes of a warp
-  const Section& section = work_.sections.front();
-  std::uint64_t bytes = kFloat4;
-  load_instruction_ = kFloat4 / kLoadBytes;
-  if (plain_slices_) {
-    bytes = std::min<std::uint64_t>(2 * kFloat4,
-                                    section.longest * kBasePageBytes / section.units / section.steps / work_.warps);
-  } else if (work_.pattern == Pattern::kStride) {
-    bytes = section.longest * kBasePageBytes / work_.chunk / work_.warps;
-    load_instruction_ = bytes > kLoadBytes ? kFloat4 / kLoadBytes : 1;
+  constexpr std::uint32_t kFloat4 = 16 * kWarpThreads;  // bytes of a warp
+  const std::uint32_t instruction = work_.access_bytes * kWarpThreads;
+  for (SectionRun& section : sections_) {
+    section.sizes.assign(std::max<std::size_t>(1, section.operands.size()), AccessSize{});
+    if (work_.pattern == Pattern::kStride) {
+      section.sizes.assign(section.sizes.size(), {instruction, instruction});
+    } else if (plain_slices_) {
+      // Warps access the operands as often, the smaller ones by fewer bytes.
+      const auto of_warp = [&](std::uint64_t pages) {
+        const std::uint64_t bytes = pages * kBasePageBytes / section.units / section.steps / work_.warps;
+        return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes, 4, 2 * kFloat4));
+      };
+      const std::uint32_t most = of_warp(section.longest);
+      const std::uint32_t instructions = (most + instruction - 1) / instruction;
+      for (std::size_t i = 0; i < section.operands.size(); ++i) {
+        const std::uint32_t bytes = of_warp(section.operands[i].pages);
+        section.sizes[i] = {bytes, std::max(1u, std::min(instruction, bytes / instructions))};
+      }
+    }
   }
-  warp_bytes_ = std::max<std::uint64_t>(4, bytes);
   if (as_recorded_ || waits_for_stores_) return;
+  const std::uint32_t warp_bytes = sections_.front().sizes.front().warp_bytes;
   pass_time_ = Nanoseconds(2);  // 128 bytes of loads and 64 of stores per ns
-  const auto bytes_of_part = static_cast<std::int64_t>(warp_bytes_ * work_.warps);
+  const auto bytes_of_part = static_cast<std::int64_t>(std::uint64_t{warp_bytes} * work_.warps);
   burst_times_[false] = pass_time_ * (bytes_of_part / static_cast<std::int64_t>(kLoadBytes));
   burst_times_[true] = pass_time_ * (bytes_of_part / static_cast<std::int64_t>(kStoreBytes));
 }
@@ -510,12 +522,7 @@ void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
     }
     const Nanoseconds time = now + (listed ? turn_times_[lane.stored][lane.loaded] : section.turn());
     lane.storing = lane.stored = lane.loaded = false;
-    if (++lane.step == section.steps) {
-      if (lane.stores_out == 0) return end_unit(index, time);
-      lane.ending = true;
-      lane.end = time;
-      return;
-    }
+    if (++lane.step == section.steps) return end_unit(index, time);
     now = time;
   } while (!issue(index, now));
 }

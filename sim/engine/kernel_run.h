@@ -34,18 +34,16 @@ class KernelRun {
     std::uint32_t section = 0;
     std::uint32_t step = 0;
     std::uint32_t pending = 0;  // accesses of this part that missed and are waited for, and one while any is not taken
-    std::uint32_t stores_out = 0;  // that missed and are not waited for before the unit's end
     // Steps before these find their loads and stores mapped: seen at that view.
     std::uint32_t clear[2] = {0, 0};
     std::uint32_t clear_view = 0;
     std::uint16_t sm = 0;
-    bool ending = false;  // all done at `end` but for stores that are out
     bool has_unit = false;
+    bool first = false;    // its unit is one of the first, whose start is planned with the kernel's
     bool ended = false;    // none was left
     bool storing = false;  // part of the step: loads, then stores
     bool stored = false;   // its previous part was a store
     bool loaded = false;
-    Nanoseconds end{};
   };
   // Where the next unit's slice of an operand begins.
   struct NextSlice {
@@ -99,12 +97,12 @@ class KernelRun {
   void resume(Nanoseconds now);
   Nanoseconds suspended_at() const { return suspended_at_; }  // INT64_MAX: it runs
 
-  bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units; }
+  bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units && stores_out_ == 0; }
   Nanoseconds end() const { return end_ + away_; }
   const KernelWork& work() const { return work_; }
 
  private:
-  static constexpr std::uint64_t kLoadBytes = 256, kStoreBytes = 128;  // of a request
+  static constexpr std::uint32_t kLoadBytes = 256, kStoreBytes = 128;  // of a request
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   // The kernel's own clock, by which all below this line runs: what it was suspended for does not count.
   Nanoseconds own(Nanoseconds time) const { return std::min(time, suspended_at_) - away_; }
@@ -136,11 +134,17 @@ class KernelRun {
     }
     return pages.end;
   }
-  // Requests of so many warps to a page that they share.
-  std::uint16_t requests(std::uint32_t warps, bool write) const {
-    const std::uint64_t bytes = std::min<std::uint64_t>(std::uint64_t{warps} * warp_bytes_, kBasePageBytes);
-    const std::uint64_t request = write ? kStoreBytes : kLoadBytes;
-    return static_cast<std::uint16_t>(std::max<std::uint64_t>(1, (bytes + request - 1) / request));
+  // Returns the requests of one instruction of a warp.
+  static std::uint16_t instruction_requests(const AccessSize& size, bool write) {
+    const std::uint32_t request = write ? kStoreBytes : kLoadBytes;
+    return static_cast<std::uint16_t>((size.instruction_bytes + request - 1) / request);
+  }
+  // Returns the requests of so many warps to a page that they share.
+  static std::uint16_t requests(std::uint32_t warps, const AccessSize& size, bool write) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(std::uint64_t{warps} * size.warp_bytes, kBasePageBytes);
+    const std::uint64_t instructions =
+        std::max<std::uint64_t>(1, (bytes + size.instruction_bytes - 1) / size.instruction_bytes);
+    return static_cast<std::uint16_t>(instructions * instruction_requests(size, write));
   }
   // Call before anything looks at pages: they may have been unmapped.
   void find_pages() {
@@ -240,9 +244,8 @@ class KernelRun {
   std::uint32_t next_section_ = 0;
   std::size_t idle_lanes_ = 0;
   bool waits_for_stores_ = false;
-  std::uint64_t warp_bytes_ = 0;        // of a warp in a step and operand
-  std::uint16_t load_instruction_ = 1;  // requests of a load of a warp
-  Nanoseconds pass_time_{};             // of a request that finds its page mapped
+  std::uint32_t stores_out_ = 0;  // accesses that missed and that no unit waits for
+  Nanoseconds pass_time_{};       // of a request that finds its page mapped
   Nanoseconds burst_times_[2];
   Nanoseconds pass_step_{};  // of a part that finds everything mapped: loads, stores
   Nanoseconds block_start_{};
@@ -254,7 +257,6 @@ class KernelRun {
   gpu::FaultPath path_;
   std::unique_ptr<gpu::FaultUnit> fault_unit_;
   bool whole_gpu_ = false;
-  std::uint64_t replays_ = 0;
   Nanoseconds end_{};
   Nanoseconds away_{};  // suspended so long, until the last resume()
   Nanoseconds suspended_at_{INT64_MAX};

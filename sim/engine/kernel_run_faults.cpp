@@ -22,6 +22,7 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
   }
   struct Looker {
     const KernelRun& run_;
+    const AccessSize& size;
     std::vector<Untaken>& rest;
     bool passes(const Operand& operand, const Share& pages) const {
       return rest.empty() && operand.all_runs(pages, [&](const PageRun& run) { return run_.run_mapped(run); });
@@ -33,13 +34,15 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
         first = run_.first_missing(run.block.value, run.write, first, end);
         if (first == end) return;
       }
-      const std::uint16_t requests = scattered ? std::uint16_t{1} : run_.requests(warps, run.write);
+      const std::uint16_t requests = scattered ? std::uint16_t{1} : KernelRun::requests(warps, size, run.write);
       rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
-                      static_cast<std::uint16_t>(end - first), requests, requests, run.write, scattered});
+                      static_cast<std::uint16_t>(end - first), requests, requests,
+                      scattered ? std::uint16_t{1} : instruction_requests(size, run.write), run.write, scattered});
     }
   };
   rest.clear();
-  for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares, Looker{*this, rest});
+  for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares,
+                Looker{*this, section.sizes.front(), rest});
   if (!rest.empty()) return true;
   if (section.steps != 1) note_clear_steps(section, lane, shares);
   return false;
@@ -62,10 +65,12 @@ inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane
       missing = true;
       rest.clear();
     }
-    const std::uint16_t each = requests(warps_per_page(work_, pages), operand.write);
+    const AccessSize& size = section.sizes[i];
+    const std::uint16_t each = requests(warps_per_page(work_, pages), size, operand.write);
+    const std::uint16_t instruction = instruction_requests(size, operand.write);
     operand.for_each_run(share, from, pages.end, [&](const PageRun& run) {
-      rest.push_back(
-          {static_cast<std::uint32_t>(run.block.value), run.first, run.count, each, each, operand.write, false});
+      rest.push_back({static_cast<std::uint32_t>(run.block.value), run.first, run.count, each, each, instruction,
+                      operand.write, false});
     });
   }
   return missing;
@@ -91,19 +96,18 @@ inline bool KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next)
   const std::uint64_t page = std::uint64_t{next.block} * kPagesPerBlock + next.first;
   const RequestKind kind = next.write ? (next.scattered ? RequestKind::kStoreLane : RequestKind::kStore)
                                       : (next.scattered ? RequestKind::kLoadLane : RequestKind::kLoad);
-  const std::uint16_t wanted = sm.mixed ? std::min(next.left, load_instruction_) : next.left;
-  // Warps of a loop come back from their last loads one by one.
-  const bool trickle = !next.write && !next.scattered && lane.step != 0;
-  const gpu::Miss miss{PageIndex(page), sm.taken.lane, wanted, next.write ? std::uint16_t{1} : load_instruction_, kind};
+  const std::uint16_t wanted = sm.mixed ? std::min(next.left, next.per_instruction) : next.left;
+  // Warps that wait for their loads go on one by one, as their data come.
+  const SectionRun& section = sections_[lane.section];
+  const bool one_by_one = !next.scattered && (next.write ? section.load_time != Nanoseconds{} : lane.step != 0);
+  const gpu::Miss miss{PageIndex(page), sm.taken.lane, wanted, next.per_instruction, next.write && one_by_one, kind};
   const std::uint32_t sent = sm.requests.raise(path_, *fault_unit_, sm_index, sm.now, miss, [&] {
     // Warps that wait: the others of this unit, and all of those behind it.
-    std::uint32_t waiting = !trickle ? work_.warps - 1 : 0;
+    std::uint32_t waiting = !one_by_one ? work_.warps - 1 : 0;
     if (waiting < path_.busy_warps) waiting += work_.warps * sm.waiting(sm.now, path_.busy_warps);
-    const gpu::SmMoment moment{replays_ == 0, sm.passed_at == kNever ? Nanoseconds(-1) : sm.now - sm.passed_at,
-                               waiting};
-    return gpu::known_after(path_, PageIndex(page), usable(next.block, false), moment);
+    return gpu::known_after(path_, PageIndex(page), usable(next.block, false), {sm.passed, waiting});
   });
-  if (sent != 0) ++(next.write && !waits_for_stores_ ? lane.stores_out : lane.pending);
+  if (sent != 0) ++(next.write && !waits_for_stores_ ? stores_out_ : lane.pending);
   next.left = static_cast<std::uint16_t>(next.left - sent);
   if (sent != wanted) return false;
   if (next.left != 0) return true;
@@ -121,7 +125,7 @@ bool KernelRun::take_rest(SmQueue& sm, std::uint32_t sm_index) {
       Untaken& next = sm.rest[static_cast<std::size_t>((draw >> 32) * sm.rest.size() >> 32)];
       if (usable(next.block, next.write).test(next.first)) {
         if (sm.requests.stopped(sm.now)) return false;
-        if (sm.passed_at == kNever) sm.passed_at = sm.now;
+        sm.passed = true;
         sm.now += pass_time_ * static_cast<std::int64_t>(next.left);
         next = sm.rest.back();
         sm.rest.pop_back();
@@ -146,7 +150,7 @@ bool KernelRun::take_rest(SmQueue& sm, std::uint32_t sm_index) {
         continue;
       }
       if (sm.requests.stopped(sm.now)) return false;
-      if (sm.passed_at == kNever) sm.passed_at = sm.now;
+      sm.passed = true;
       const unsigned requests = next.left + next.requests * (missed - next.first - 1);
       sm.now += pass_time_ * static_cast<std::int64_t>(requests);
       next.left = next.requests;
@@ -173,7 +177,7 @@ void KernelRun::serve(SmQueue& sm, std::uint32_t sm_index, Nanoseconds until) {
       const std::uint32_t lane = sm.next().lane;
       if (!look_at_part(lane, sm.rest)) {
         sm.skip();
-        if (sm.passed_at == kNever) sm.passed_at = now;
+        sm.passed = true;
         if (!sm.requests.idle() || !skip_clear_steps(lane, now)) {
           sm.now += pass_time(sections_[lanes_[lane].section], lanes_[lane].storing, now - sm.resumed);
           finish_part(lane, sm.now);
@@ -224,13 +228,12 @@ void KernelRun::replay(Nanoseconds now, std::uint32_t sms) {
   now = own(now);
   find_pages();
   fault_unit_->forget();
-  ++replays_;
   const auto writes = [](const gpu::Miss& miss) {
     return miss.kind == gpu::RequestKind::kStore || miss.kind == gpu::RequestKind::kStoreLane;
   };
   for (std::uint32_t index = 0; index < std::min(sms, sm_count_); ++index) {
     SmQueue& sm = sms_[index];
-    sm.passed_at = kNever;
+    sm.passed = false;
     if (sm.requests.idle() && !sm.blocked) continue;
     const Nanoseconds reached = now + spread(path_.resume_spread_ns);
     const auto mapped = [&](const gpu::Miss& miss) {
@@ -239,10 +242,8 @@ void KernelRun::replay(Nanoseconds now, std::uint32_t sms) {
     };
     const auto passed = [&](const gpu::Miss& miss) {
       if (!writes(miss) || waits_for_stores_) return pass(miss.owner, reached);
-      Lane& lane = lanes_[miss.owner];
-      if (--lane.stores_out != 0 || !lane.ending) return;
-      lane.ending = false;
-      end_unit(miss.owner, std::max(lane.end, reached));
+      --stores_out_;
+      end_ = std::max(end_, reached);
     };
     const Nanoseconds after = sm.requests.replay(path_, *fault_unit_, index, reached, mapped, passed);
     sm.now = std::max(sm.now, after);

@@ -334,17 +334,18 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
     work.images = images;
     work.images_at_once = std::min(images, trace::images_at_once_by_name(kernel.name, kernel.block.count()));
   }
+  work.access_bytes = loop                                  ? loop->bytes_per_access
+                      : kernel.bytes_per_thread_access != 0 ? kernel.bytes_per_thread_access
+                                                            : trace::bytes_per_access_by_name(kernel.name);
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1 && !trace::row_per_block_by_name(kernel.name);
 
-  // Blocks that touch less than a page each share a unit, as they stall together: as many as fill half a page, at least
-  // two.
+  // Blocks that touch less than a packet of stores each share a unit: an SM cannot tell them apart.
   std::uint64_t blocks_per_unit = 1;
   if (work.pattern == Pattern::kSlices) {
     for (const Part& part : parts) {
-      const std::uint64_t pages = longest(part.operands);
-      if (pages != 0) blocks_per_unit = std::max(blocks_per_unit, part.blocks / pages);
+      const std::uint64_t packets = longest(part.operands) * (kBasePageBytes / kWarpAccessBytes);
+      if (packets != 0) blocks_per_unit = std::max(blocks_per_unit, part.blocks / packets);
     }
-    blocks_per_unit = std::min(blocks_per_unit, std::max<std::uint64_t>(2, blocks_per_unit / 2));
   }
   work.warps = static_cast<std::uint32_t>(std::min<std::uint64_t>(warps * blocks_per_unit, 1024));
   std::uint64_t steps = 0;

@@ -207,6 +207,7 @@ struct KernelWork {
   std::uint64_t images = 1;                     // planes: images of the tensor
   std::uint64_t images_at_once = 1;             // planes: by groups of a block's warps
   std::uint32_t unroll = 1;                     // stride: pieces of a block per step
+  std::uint32_t access_bytes = 16;              // of a thread, by one instruction, to the largest operand
   Nanoseconds step{};                           // of a unit, as recorded,
   Nanoseconds computing{};                      // and without what it takes to bring its bytes from the GPU's memory,
   Nanoseconds transferring{};                   // which takes its SM this long

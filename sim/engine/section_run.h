@@ -10,6 +10,12 @@
 
 namespace uvmsim::engine {
 
+// The accesses of a warp to an operand in one step.
+struct AccessSize {
+  std::uint32_t warp_bytes = 512;         // of all of them
+  std::uint32_t instruction_bytes = 512;  // of one of them
+};
+
 struct SectionRun : SectionShape {
   explicit SectionRun(const Section& section)
       : SectionShape(section), operands(section.operands), unmapped(section.operands.size()) {}
@@ -32,6 +38,7 @@ struct SectionRun : SectionShape {
   const std::vector<std::uint32_t>& watched(bool stores) const { return stores ? watched_outputs : watched_inputs; }
 
   std::span<const Operand> operands;
+  std::vector<AccessSize> sizes;         // of each operand
   Nanoseconds load_time{}, turn_time{};  // of a step's loads, and from their end to the end of the step,
   Nanoseconds idle_turn_time{};          // if none of its operands is watched
   Nanoseconds step_time{};               // at least, of a step that finds everything mapped

@@ -20,6 +20,7 @@ struct Untaken {
   std::uint16_t first = 0, count = 0;
   std::uint16_t requests = 1;  // to each page
   std::uint16_t left = 1;      // of them to the first
+  std::uint16_t per_instruction = 1;
   bool write = false;
   bool scattered = false;
 };
@@ -36,7 +37,7 @@ class SmQueue {
   bool blocked = false;   // nothing passes any more until the next replay
   Nanoseconds now{};      // its load/store unit is free from then on
   Nanoseconds resumed{};  // it goes on since then
-  Nanoseconds passed_at;  // first access that passed since the last replay; kNever: none
+  bool passed = false;    // an access passed since the last replay
   // The part at the head of the queue: what of it is neither taken nor known to be mapped.
   bool taking = false;
   bool mixed = false;  // `rest` holds single pages, taken instruction by instruction in no order
@@ -100,7 +101,7 @@ class SmQueue {
     requests.reset();
     blocked = taking = false;
     now = Nanoseconds{};
-    passed_at = kNever;
+    passed = false;
     next_rest = 0;
     mixed = false;
     draws = 0;

@@ -19,10 +19,10 @@ struct FaultPath {
   std::uint32_t regions = 14;        // regions of 32 KB that hold all of these
 
   // From one request of an SM to the next.
-  std::uint32_t load_ns = 2;               // of the same load
-  std::uint32_t store_lane_ns = 4;         // lanes of a scattered store
-  std::uint32_t load_instruction_ns = 16;  // from one contiguous load to the next
-  std::uint32_t request_ns = 8;            // store packets, instructions, requests that a replay repeats
+  std::uint32_t load_ns = 2;          // of the same load
+  std::uint32_t store_lane_ns = 4;    // lanes of a scattered store
+  std::uint32_t instruction_ns = 16;  // from one contiguous load to the next, or a store of the next warp
+  std::uint32_t request_ns = 8;       // store packets, instructions, requests that a replay repeats
 
   // Times from an SM's first missing request until the SM knows of the miss and stops.
   std::uint32_t known_ns = 13;       // if the page table's line is cached

@@ -6,7 +6,6 @@
 // if only its other half is, a little later; else the line must be fetched.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "sim/common/units.h"
@@ -17,9 +16,7 @@ namespace uvmsim::gpu {
 
 // The state of the SM that asks.
 struct SmMoment {
-  bool first_window = true;  // its kernel has seen no replay: no line is cached
-  // The time since its first access that passed after the last replay; below 0 if none did.
-  Nanoseconds passed_for{-1};
+  bool passed = false;              // an access of the SM has passed since the last replay
   std::uint32_t waiting_warps = 0;  // warps that wait for its load/store unit
 };
 
@@ -31,14 +28,12 @@ inline Nanoseconds known_after(const FaultPath& path, PageIndex page, const Page
   const auto any_in_half = [&](unsigned half) { return (mapped.word(half * 2) | mapped.word(half * 2 + 1)) != 0; };
   const Nanoseconds at_hand(sm.waiting_warps >= path.busy_warps ? path.known_busy_ns : path.known_ns);
   const Nanoseconds half_at_hand(path.known_half_ns), far(path.known_far_ns);
-  if (sm.first_window) return far;
   const unsigned half = static_cast<unsigned>(page.value % kPagesPerBlock) / kHalfLinePages;
   if (any_in_half(half)) return at_hand;
   if (!mapped.empty()) return any_in_half(half ^ 1) ? half_at_hand : far;
-  // A VA block without mapped pages needs the directory's line, which is cached known_far_ns after the SM's first
-  // access that passed.
-  const Nanoseconds soonest = page.value / kPagesPerBlock % kDirectoryLineBlocks != 0 ? at_hand : half_at_hand;
-  return sm.passed_for < Nanoseconds{} ? far : std::max(soonest, far - sm.passed_for);
+  // A VA block without mapped pages needs the directory's line, which the SM's accesses that pass bring.
+  if (!sm.passed) return far;
+  return page.value / kPagesPerBlock % kDirectoryLineBlocks != 0 ? at_hand : half_at_hand;
 }
 
 }  // namespace uvmsim::gpu

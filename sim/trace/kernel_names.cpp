@@ -141,6 +141,13 @@ std::optional<Loop> loop_by_name(std::string_view kernel_name) {
   return std::nullopt;
 }
 
+std::uint32_t bytes_per_access_by_name(std::string_view kernel_name) {
+  return names_any(kernel_name,
+                   {"vectorized", "_vec", "aligned16", "reduce_kernel", "cunn_SoftMax", "multi_tensor_apply"})
+             ? 16
+             : 4;
+}
+
 bool block_per_channel_by_name(std::string_view kernel_name) {
   return names_any(kernel_name, {"bn_fw_tr_1C11", "bn_bw_1C11"});
 }

@@ -75,6 +75,10 @@ struct Loop {
 // Returns the loop of PyTorch's random numbers (four strides at once, as its generator yields four) and its dropout.
 std::optional<Loop> loop_by_name(std::string_view kernel_name);
 
+// Returns the bytes that a thread of the kernel loads or stores with one instruction, at most: 16 in kernels whose
+// names say that they are vectorized, else a word.
+std::uint32_t bytes_per_access_by_name(std::string_view kernel_name);
+
 // Returns whether each thread block has one channel of an NCHW tensor, which is a plane of every image (cuDNN's batch
 // norm).
 bool block_per_channel_by_name(std::string_view kernel_name);

@@ -53,14 +53,13 @@ class ReferenceGpu {
 
   void replay(std::int64_t now, std::uint64_t window) {
     for (auto& queue : queues_) queue.clear();
-    first_window_ = false;
     for (std::uint32_t i = 0; i < sms_.size(); ++i) {
       Sm& sm = sms_[i];
       const std::int64_t at = now + resume_delay(kernel_.path, window, i);
       std::int64_t again = at;
       sm.stop = -1;
       sm.repeats = false;
-      sm.passed_at = -1;
+      sm.passed = false;
       std::vector<Request> still;
       for (const Request& request : sm.outstanding) {
         if (mapped_.test(request.page)) {
@@ -109,7 +108,7 @@ class ReferenceGpu {
     std::int64_t busy = 0;
     std::int64_t stop = -1;  // -1: none
     bool repeats = false;
-    std::int64_t passed_at = -1;  // its first access since the replay that did; -1: none
+    bool passed = false;  // an access has passed since the last replay
     std::vector<Request> outstanding;
     std::uint64_t sequence = 0;
   };
@@ -150,22 +149,22 @@ class ReferenceGpu {
     if (sm.stop >= 0 && now >= sm.stop) return;
     std::int64_t takes = kPassNs;
     if (sm.hits) {
-      if (sm.passed_at < 0) sm.passed_at = now;
+      sm.passed = true;
     } else {
       if (sm.repeats || full(sm, step) || new_region_too_many(sm, step.page)) {
         sm.stop = sm.stop < 0 ? now : std::min(sm.stop, now);
         return;
       }
-      if (sm.stop < 0) sm.stop = now + known_after(index, step.page, now);
+      if (sm.stop < 0) sm.stop = now + known_after(index, step.page);
       send(index, now, step.page);
       start_unit(now);
       sm.outstanding.push_back({step.page, step.kind, static_cast<std::uint32_t>(sm.current)});
       if (loads(step.kind)) ++warp.out;
       const bool last = sm.request + 1 == step.requests;
-      takes = step.kind == RequestKind::kStore       ? path.request_ns
+      takes = step.kind == RequestKind::kStore       ? (last && step.one_by_one ? path.instruction_ns : path.request_ns)
               : step.kind == RequestKind::kStoreLane ? path.store_lane_ns
               : step.kind == RequestKind::kLoadLane  ? path.load_ns
-              : last                                 ? path.load_instruction_ns
+              : last                                 ? path.instruction_ns
                                                      : path.load_ns;
     }
     sm.busy = now + takes;
@@ -204,17 +203,15 @@ class ReferenceGpu {
     return regions.size() >= kernel_.path.regions && !regions.contains(page / 8);
   }
 
-  std::int64_t known_after(std::uint32_t index, std::uint64_t page, std::int64_t now) {
+  std::int64_t known_after(std::uint32_t index, std::uint64_t page) {
     const FaultPath& path = kernel_.path;
     const Sm& sm = sms_[index];
     const std::int64_t at_hand = sm.ready.size() >= path.busy_warps ? path.known_busy_ns : path.known_ns;
     const PageMask& mapped = mapped_.block(page);
     const auto half = [&](std::uint64_t first) { return mapped.count_range(static_cast<unsigned>(first % 512), 128); };
-    if (first_window_) return path.known_far_ns;
     if (mapped.count() == 0) {
-      if (sm.passed_at < 0) return path.known_far_ns;
-      const std::int64_t line_there = sm.passed_at + path.known_far_ns;
-      return std::max<std::int64_t>(line_there - now, page / 512 % 8 == 0 ? path.known_half_ns : at_hand);
+      if (!sm.passed) return path.known_far_ns;
+      return page / 512 % 8 == 0 ? path.known_half_ns : at_hand;
     }
     if (half(page / 128 * 128) != 0) return at_hand;
     const std::uint64_t other = page / 128 % 2 == 0 ? page / 128 * 128 + 128 : page / 128 * 128 - 128;
@@ -261,8 +258,7 @@ class ReferenceGpu {
   std::vector<Sm> sms_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<std::deque<Sent>> queues_;  // by GPC
-  bool first_window_ = true;
-  std::int64_t look_ps_ = -1;  // -1: nothing waits
+  std::int64_t look_ps_ = -1;             // -1: nothing waits
   std::int64_t free_ps_ = 0;
   std::size_t last_gpc_ = 0;
 };

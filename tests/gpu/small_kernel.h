@@ -23,8 +23,9 @@ struct Step {
   std::uint64_t page = 0;
   std::uint16_t requests = 1;
   RequestKind kind = RequestKind::kLoad;
-  bool ends = true;     // an instruction of lanes has several; the last one ends it
-  bool awaited = true;  // of loads: the warp goes on when the data are there
+  bool ends = true;         // an instruction of lanes has several; the last one ends it
+  bool awaited = true;      // of loads: the warp goes on when the data are there
+  bool one_by_one = false;  // of stores: the next warp's come later, as its loads do
 };
 struct SmallWarp {
   std::vector<Step> steps;
@@ -162,11 +163,10 @@ class ComponentGpu {
   }
   void replay(std::int64_t now, std::uint64_t window) {
     unit_.forget();
-    first_window_ = false;
     for (std::uint32_t i = 0; i < sms_.size(); ++i) {
       Sm& sm = sms_[i];
       const std::int64_t at = now + resume_delay(kernel_.path, window, i);
-      sm.passed = -1;
+      sm.passed = false;
       sm.requests.replay(
           kernel_.path, unit_, i, Nanoseconds(at), [&](const Miss& miss) { return mapped_.test(miss.page.value); },
           [&](const Miss& miss) {
@@ -193,7 +193,7 @@ class ComponentGpu {
     std::uint64_t sequence = 0;
     std::int64_t current = -1;
     std::int64_t busy = 0;
-    std::int64_t passed = -1;  // when its first access passed after the replay; -1: none
+    bool passed = false;  // an access has passed since the last replay
     SmRequests requests;
     void ready(std::int64_t time, std::uint32_t warp) {
       warps[warp].waits = false;
@@ -225,16 +225,19 @@ class ComponentGpu {
           const std::int64_t fit = (sm.requests.stop().value - sm.busy + kPassNs - 1) / kPassNs;
           pass = static_cast<std::uint32_t>(std::min<std::int64_t>(pass, fit));
         }
-        if (sm.passed < 0) sm.passed = sm.busy;
+        sm.passed = true;
         sm.busy += kPassNs * pass;
         warp.done += pass;
       } else {
         Nanoseconds now(sm.busy);
-        const Miss miss{PageIndex(step.page), static_cast<std::uint32_t>(sm.current), static_cast<std::uint16_t>(left),
-                        static_cast<std::uint16_t>(left), step.kind};
+        const Miss miss{PageIndex(step.page),
+                        static_cast<std::uint32_t>(sm.current),
+                        static_cast<std::uint16_t>(left),
+                        static_cast<std::uint16_t>(left),
+                        step.one_by_one,
+                        step.kind};
         const auto waiting = std::distance(sm.queue.begin(), sm.queue.upper_bound({sm.busy, ~std::uint64_t{0}}));
-        const SmMoment moment{first_window_, Nanoseconds(sm.passed < 0 ? -1 : sm.busy - sm.passed),
-                              static_cast<std::uint32_t>(waiting)};
+        const SmMoment moment{sm.passed, static_cast<std::uint32_t>(waiting)};
         const std::uint32_t sent = sm.requests.raise(path, unit_, index, now, miss, [&] {
           return known_after(path, PageIndex(step.page), mapped_.block(step.page), moment);
         });
@@ -270,7 +273,6 @@ class ComponentGpu {
   const MappedPages& mapped_;
   FaultUnit unit_;
   std::vector<Sm> sms_;
-  bool first_window_ = true;
 };
 
 }  // namespace uvmsim::gpu
