@@ -210,7 +210,6 @@ bool KernelRun::run_slice(Nanoseconds until) {
   for (std::uint32_t sm = 0; sm < sm_count_; ++sm) {
     if (next_[sm] <= until) run(sm, until);
   }
-  present_ = std::max(present_, until);
   return true;
 }
 

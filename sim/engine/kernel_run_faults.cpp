@@ -97,10 +97,11 @@ inline bool KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next)
   const RequestKind kind = next.write ? (next.scattered ? RequestKind::kStoreLane : RequestKind::kStore)
                                       : (next.scattered ? RequestKind::kLoadLane : RequestKind::kLoad);
   const std::uint16_t wanted = sm.mixed ? std::min(next.left, next.per_instruction) : next.left;
-  // Warps that wait for their loads go on one by one, as their data come.
-  const SectionRun& section = sections_[lane.section];
-  const bool one_by_one = !next.scattered && (next.write ? section.load_time != Nanoseconds{} : lane.step != 0);
-  const gpu::Miss miss{PageIndex(page), sm.taken.lane, wanted, next.per_instruction, next.write && one_by_one, kind};
+  // Warps that wait for loads go on one by one, as their data come.
+  const bool after_loads = next.write ? sections_[lane.section].load_time != Nanoseconds{} : lane.step != 0;
+  const bool one_by_one = !next.scattered && after_loads;
+  const bool apart = !next.scattered && (after_loads || !next.write);
+  const gpu::Miss miss{PageIndex(page), sm.taken.lane, wanted, next.per_instruction, apart, kind};
   const std::uint32_t sent = sm.requests.raise(path_, *fault_unit_, sm_index, sm.now, miss, [&] {
     // Warps that wait: the others of this unit, and all of those behind it.
     std::uint32_t waiting = !one_by_one ? work_.warps - 1 : 0;
@@ -211,6 +212,7 @@ void KernelRun::run(std::uint32_t sm_index, Nanoseconds until) {
   }
   if (begun != 0) sm.starts.erase(sm.starts.begin(), sm.starts.begin() + static_cast<std::ptrdiff_t>(begun));
   if (!sm.blocked) serve(sm, sm_index, until);
+  present_ = std::max(present_, sm.now);
   note_next(sm_index);
 }
 

@@ -21,7 +21,7 @@ struct FaultPath {
   // From one request of an SM to the next.
   std::uint32_t load_ns = 2;          // of the same load
   std::uint32_t store_lane_ns = 4;    // lanes of a scattered store
-  std::uint32_t instruction_ns = 16;  // from one contiguous load to the next, or a store of the next warp
+  std::uint32_t instruction_ns = 16;  // between instructions of warps that come one by one
   std::uint32_t request_ns = 8;       // store packets, instructions, requests that a replay repeats
 
   // Times from an SM's first missing request until the SM knows of the miss and stops.

@@ -20,7 +20,7 @@ struct Miss {
   std::uint32_t owner = 0;  // for the caller's use
   std::uint16_t requests = 1;
   std::uint16_t per_instruction = 1;  // requests of one instruction
-  bool one_by_one = false;            // stores of warps that come back from their loads one by one
+  bool apart = false;                 // contiguous: one instruction follows another instruction_ns later
   RequestKind kind = RequestKind::kLoad;
 };
 
@@ -96,9 +96,9 @@ std::uint32_t SmRequests::raise(const FaultPath& path, FaultUnit& unit, std::uin
                                : miss.kind == RequestKind::kStoreLane ? path.store_lane_ns
                                                                       : path.load_ns;
   const bool lanes = miss.kind == RequestKind::kLoadLane || miss.kind == RequestKind::kStoreLane;
-  // A run holds the loads of one instruction, or all store packets or lanes of the access.
-  const bool one_by_one = is_load(miss.kind) || miss.one_by_one;
-  const std::uint32_t per_run = !one_by_one || lanes ? allowed : miss.per_instruction;
+  // A run holds the requests of one instruction, or all of the access if they are evenly spaced.
+  const std::uint32_t after = lanes ? within : miss.apart ? path.instruction_ns : path.request_ns;
+  const std::uint32_t per_run = after == within ? allowed : miss.per_instruction;
   std::uint32_t sent = 0;
   while (sent < allowed && now < stop_) {
     const std::int64_t left_ns = (stop_ - now).value;
@@ -106,7 +106,6 @@ std::uint32_t SmRequests::raise(const FaultPath& path, FaultUnit& unit, std::uin
     const std::uint32_t run = std::min({per_run, allowed - sent, fit});
     unit.send(sm, {now, miss.page, static_cast<std::uint16_t>(run), static_cast<std::uint16_t>(within), miss.kind});
     sent += run;
-    const std::uint32_t after = lanes ? within : one_by_one ? path.instruction_ns : path.request_ns;
     now += Nanoseconds(std::int64_t{within} * (run - 1) + after);
   }
   if (sent != 0) {

@@ -161,11 +161,11 @@ class ReferenceGpu {
       sm.outstanding.push_back({step.page, step.kind, static_cast<std::uint32_t>(sm.current)});
       if (loads(step.kind)) ++warp.out;
       const bool last = sm.request + 1 == step.requests;
-      takes = step.kind == RequestKind::kStore       ? (last && step.one_by_one ? path.instruction_ns : path.request_ns)
-              : step.kind == RequestKind::kStoreLane ? path.store_lane_ns
-              : step.kind == RequestKind::kLoadLane  ? path.load_ns
-              : last                                 ? path.instruction_ns
-                                                     : path.load_ns;
+      const bool lanes = step.kind == RequestKind::kLoadLane || step.kind == RequestKind::kStoreLane;
+      const std::int64_t within = step.kind == RequestKind::kStore       ? path.request_ns
+                                  : step.kind == RequestKind::kStoreLane ? path.store_lane_ns
+                                                                         : path.load_ns;
+      takes = lanes || !last ? within : step.apart ? path.instruction_ns : path.request_ns;
     }
     sm.busy = now + takes;
     if (++sm.request == step.requests) {

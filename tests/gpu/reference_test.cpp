@@ -31,7 +31,7 @@ SmallKernel random_kernel(std::uint64_t seed) {
         const bool lanes = kind == RequestKind::kLoadLane || kind == RequestKind::kStoreLane;
         const std::uint64_t parts = lanes ? 1 + random.below(32) : 1;
         const bool awaited = random.below(3) != 0;
-        const bool one_by_one = random.below(3) == 0;
+        const bool apart = random.below(3) == 0;
         for (std::uint64_t part = 0; part < parts; ++part) {
           Step step;
           step.page = pitch * (walks ? next++ * 7 % pages : random.below(pages));
@@ -39,7 +39,7 @@ SmallKernel random_kernel(std::uint64_t seed) {
           step.kind = kind;
           step.ends = part + 1 == parts;
           step.awaited = awaited;
-          step.one_by_one = one_by_one && kind == RequestKind::kStore;
+          step.apart = apart && !lanes;
           warp.steps.push_back(step);
         }
       }

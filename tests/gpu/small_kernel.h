@@ -23,9 +23,9 @@ struct Step {
   std::uint64_t page = 0;
   std::uint16_t requests = 1;
   RequestKind kind = RequestKind::kLoad;
-  bool ends = true;         // an instruction of lanes has several; the last one ends it
-  bool awaited = true;      // of loads: the warp goes on when the data are there
-  bool one_by_one = false;  // of stores: the next warp's come later, as its loads do
+  bool ends = true;     // an instruction of lanes has several; the last one ends it
+  bool awaited = true;  // of loads: the warp goes on when the data are there
+  bool apart = false;   // contiguous: the next instruction's requests come later
 };
 struct SmallWarp {
   std::vector<Step> steps;
@@ -234,7 +234,7 @@ class ComponentGpu {
                         static_cast<std::uint32_t>(sm.current),
                         static_cast<std::uint16_t>(left),
                         static_cast<std::uint16_t>(left),
-                        step.one_by_one,
+                        step.apart,
                         step.kind};
         const auto waiting = std::distance(sm.queue.begin(), sm.queue.upper_bound({sm.busy, ~std::uint64_t{0}}));
         const SmMoment moment{sm.passed, static_cast<std::uint32_t>(waiting)};
