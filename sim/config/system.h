@@ -58,11 +58,12 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint32_t, store_lanes_per_sm, 52, between(1, 65535), "the same of single threads of scattered stores") \
   X(std::uint32_t, load_requests_per_sm, 56, between(1, 65535), "the same of loads, 256 bytes or one thread each") \
   X(std::uint32_t, fault_regions_per_sm, 14, between(1, 65535), "regions of 32 KB in which these lie") \
+  X(bool, warps_share_faults, false, kSwitch, "an SM's requests to one page raise one fault, not each its own") \
   X(std::uint32_t, known_ns, 13, between(0, 1000000), \
     "from an SM's first missing request until it knows and stops, where the page table's line is at hand") \
   X(std::uint32_t, known_busy_ns, 28, between(0, 1000000), "the same while many warps wait for its load/store unit") \
   X(std::uint32_t, known_half_ns, 33, between(0, 1000000), "the same where only the other half of the line is at hand") \
-  X(std::uint32_t, known_far_ns, 450, between(0, 1000000), "the same where none is, and before a kernel's first replay") \
+  X(std::uint32_t, known_far_ns, 450, between(0, 1000000), "the same where none is") \
   X(std::uint32_t, resume_spread_ns, 64, between(0, 1000000), "a replay reaches all SMs within this")
 
 // One direction of a link, as measured: time of a transfer of n bytes = latency + n / bandwidth.
@@ -270,7 +271,7 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint64_t, store_ns, 25, kCost, "its stores") \
   X(std::uint64_t, load_after_store_ns, 1410, kCost, "before a load that follows a store") \
   X(std::uint64_t, block_start_ns, 300, kCost, \
-    "a finished thread block's place is taken by the next one, after once to twice this") \
+    "a finished thread block's place gets the next number after this, whose first access comes within once more") \
   X(std::uint64_t, block_launch_ns, 4, kCost, "an SM begins with its first thread blocks one by one: per warp") \
   X(std::uint64_t, block_spread_ns, 60, kCost, "by how much SMs, and blocks, differ in that") \
   X(std::uint64_t, context_bytes, 0, kMemory, \

@@ -33,7 +33,7 @@ FaultLoop::FaultLoop(unsigned gpu, const config::SystemConfig& system, const Add
       system_(system),
       space_(space),
       events_(events),
-      buffer_(system.gmmu.fault_buffer_entries, std::uint32_t{1} << 16, system.gpus[gpu].sm_count) {}
+      buffer_(system.gmmu.fault_buffer_entries, system.gpus[gpu].sm_count) {}
 
 // A batch takes at most fault_batch_count raw faults of the buffer, and the flush that follows drops the others that
 // have arrived.
@@ -72,7 +72,6 @@ bool FaultLoop::release_sms() {
   holds_sms_ = false;
   Nanoseconds then = events_.now();
   for (const KernelRun* run : runs_) then = std::max(then, run->latest());
-  buffer_.replayed();
   for (KernelRun* run : runs_) run->replay(then, system_.gpus[gpu_].sm_count);
   return await_fault();
 }
@@ -259,7 +258,6 @@ void FaultLoop::on_replay() {
   const config::DriverConfig& config = system_.driver;
   ++counters().replays;
   advance(now);
-  buffer_.replayed();
   for (KernelRun* run : runs_) run->replay(now, running_sms_);
   last_end_ = now + replay_lead_;
   served_before_ = true;

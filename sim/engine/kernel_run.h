@@ -140,7 +140,8 @@ class KernelRun {
     return static_cast<std::uint16_t>((size.instruction_bytes + request - 1) / request);
   }
   // Returns the requests of so many warps to a page that they share.
-  static std::uint16_t requests(std::uint32_t warps, const AccessSize& size, bool write) {
+  std::uint16_t requests(std::uint32_t warps, const AccessSize& size, bool write) const {
+    if (gmmu_.warps_share_faults) return 1;
     const std::uint64_t bytes = std::min<std::uint64_t>(std::uint64_t{warps} * size.warp_bytes, kBasePageBytes);
     const std::uint64_t instructions =
         std::max<std::uint64_t>(1, (bytes + size.instruction_bytes - 1) / size.instruction_bytes);

@@ -34,7 +34,7 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
         first = run_.first_missing(run.block.value, run.write, first, end);
         if (first == end) return;
       }
-      const std::uint16_t requests = scattered ? std::uint16_t{1} : KernelRun::requests(warps, size, run.write);
+      const std::uint16_t requests = scattered ? std::uint16_t{1} : run_.requests(warps, size, run.write);
       rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
                       static_cast<std::uint16_t>(end - first), requests, requests,
                       scattered ? std::uint16_t{1} : instruction_requests(size, run.write), run.write, scattered});

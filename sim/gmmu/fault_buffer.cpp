@@ -9,23 +9,18 @@
 
 namespace uvmsim::gmmu {
 
-FaultBuffer::FaultBuffer(std::uint32_t depth, std::uint32_t faults_per_sm, std::uint32_t sm_count,
-                         std::uint32_t sms_per_utlb)
-    : depth_(depth), faults_per_sm_(faults_per_sm), sms_per_utlb_(sms_per_utlb) {
+FaultBuffer::FaultBuffer(std::uint32_t depth, std::uint32_t sm_count, std::uint32_t sms_per_utlb)
+    : depth_(depth), sms_per_utlb_(sms_per_utlb) {
   constexpr std::uint32_t kMaxDepth = 1u << 20;
   if (depth == 0 || depth > kMaxDepth) {
     throw_input_error("gmmu.fault_buffer_entries: {}; allowed: 1 to {}", depth, kMaxDepth);
   }
-  if (faults_per_sm == 0) throw_input_error("gmmu.faults_per_sm: 0; allowed: 1 or more");
   UVMSIM_CHECK(sm_count > 0 && sms_per_utlb > 0, "{} SMs, {} per micro TLB", sm_count, sms_per_utlb);
   ring_.resize(std::bit_ceil(depth));
   mask_ = ring_.size() - 1;
   batch_.reserve(depth);
-  outstanding_.resize(sm_count);
   last_entries_.resize(sm_count / sms_per_utlb + 1);
 }
-
-void FaultBuffer::replayed() { ++replay_; }
 
 // The hardware's PUT as the driver would read it at `now`. Arrivals ascend from cached_put_ on.
 std::uint32_t FaultBuffer::arrived(Nanoseconds now) const {
@@ -102,7 +97,6 @@ std::uint32_t FaultBuffer::flush_update_put(Nanoseconds now) {
 
 void FaultBuffer::add_state(StateDigest& digest) const {
   if (!empty()) digest.refuse();
-  for (const Outstanding& sm : outstanding_) digest.add(sm.replay == replay_ ? sm.faults : 0);
 }
 
 }  // namespace uvmsim::gmmu

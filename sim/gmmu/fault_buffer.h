@@ -36,20 +36,17 @@ struct FaultEntry {
 
 class FaultBuffer {
  public:
-  // `depth`: raw faults that the ring holds, more than 0. `faults_per_sm`: raw faults that an SM may raise between two
-  // replays, more than 0. `sms_per_utlb`: SMs that share the micro TLB by which the driver merges (1 since Ampere, 2 on
-  // Volta).
-  FaultBuffer(std::uint32_t depth, std::uint32_t faults_per_sm, std::uint32_t sm_count, std::uint32_t sms_per_utlb = 1);
+  // `depth`: raw faults that the ring holds, more than 0. `sms_per_utlb`: SMs that share the micro TLB by which the
+  // driver merges (1 since Ampere, 2 on Volta).
+  FaultBuffer(std::uint32_t depth, std::uint32_t sm_count, std::uint32_t sms_per_utlb = 1);
 
-  // Adds `count` equal raw faults of SM fault.sm. Returns how many are lost because the ring is full; faults beyond the
-  // SM's limit are not raised. Both come again after a replay. Faults come in about ascending arrival: one that arrives
-  // before others in the ring is sorted in before them, but not before faults that the driver has seen. Equal times
-  // keep call order. A fault put ahead of its time takes its place in the ring at once.
+  // Adds `count` equal raw faults of SM fault.sm. Returns how many are lost because the ring is full; they come again
+  // after a replay. Faults come in about ascending arrival: one that arrives before others in the ring is sorted in
+  // before them, but not before faults that the driver has seen. Equal times keep call order. A fault put ahead of its
+  // time takes its place in the ring at once.
   std::uint32_t put(const RawFault& fault, std::uint32_t count = 1);
-  // The same of faults that nobody will look at: enough for a batch wait before them, and a flush follows it.
+  // Adds `count` faults that a flush will drop without a look at them. The ring must not be empty.
   std::uint32_t put_behind(Nanoseconds arrival, std::uint32_t count);
-  // A replay: every stalled warp retries, so no SM has faults outstanding any more. Entries in the ring stay.
-  void replayed();
 
   // Returns up to `limit` raw faults that arrived at or before `now`, in order. With `coalesce` adjacent duplicates are
   // merged: with the same micro TLB's last entry of this batch if it is of the same page, else with the batch's last
@@ -96,24 +93,19 @@ class FaultBuffer {
   std::uint32_t flush();
   FaultEntry* entry_of(const Group& group);
 
-  std::uint32_t depth_, faults_per_sm_, sms_per_utlb_;
+  std::uint32_t depth_, sms_per_utlb_;
   std::uint64_t mask_;
   std::vector<Group> ring_;
   std::uint64_t get_ = 0, cached_put_ = 0, put_ = 0;  // indices of groups
   std::uint32_t size_ = 0;                            // raw faults from get_ to put_
   std::uint32_t fetched_raw_ = 0;
   std::vector<FaultEntry> batch_;
-  // Per SM faults raised since replay number `replay`; per micro TLB the last entry of fetch number `fetch`.
-  struct Outstanding {
-    std::uint64_t replay = 0;
-    std::uint32_t faults = 0;
-  };
+  // Of a micro TLB, the last entry of fetch number `fetch`.
   struct LastEntry {
     std::uint64_t fetch = 0;
     std::uint32_t index = 0;
   };
-  std::uint64_t replay_ = 1, fetch_ = 0;
-  std::vector<Outstanding> outstanding_;
+  std::uint64_t fetch_ = 0;
   std::vector<LastEntry> last_entries_;
 };
 
@@ -129,14 +121,10 @@ inline std::uint32_t FaultBuffer::put_behind(Nanoseconds arrival, std::uint32_t 
 }
 
 inline std::uint32_t FaultBuffer::put(const RawFault& fault, std::uint32_t count) {
-  UVMSIM_CHECK(fault.sm < outstanding_.size(), "SM {} of {}", fault.sm, outstanding_.size());
-  Outstanding& outstanding = outstanding_[fault.sm];
-  if (outstanding.replay != replay_) outstanding = {replay_, 0};
-  const std::uint32_t allowed = std::min(count, faults_per_sm_ - outstanding.faults);
-  const std::uint32_t taken = std::min(allowed, depth_ - size_);
-  const std::uint32_t lost = taken == allowed ? 0 : count - taken;  // an SM at its limit loses none
+  UVMSIM_CHECK(fault.sm / sms_per_utlb_ < last_entries_.size(), "SM {}", fault.sm);
+  const std::uint32_t taken = std::min(count, depth_ - size_);
+  const std::uint32_t lost = count - taken;
   if (taken == 0) return lost;
-  outstanding.faults += taken;
   size_ += taken;
   std::uint64_t index = put_++;
   for (; index > cached_put_ && at(index - 1).arrival > fault.arrival; --index) at(index) = at(index - 1);
