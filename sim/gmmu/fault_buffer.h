@@ -61,7 +61,6 @@ class FaultBuffer {
   std::uint32_t flush_update_put(Nanoseconds now);
 
   bool empty() const { return get_ == put_; }
-  bool has_room(std::uint64_t faults) const { return faults <= depth_ - size(); }
   // Raw faults in the ring.
   std::uint32_t size() const { return size_; }
   // Returns whether a fault has arrived that is neither fetched nor flushed.
