@@ -354,9 +354,21 @@ TEST_F(Run, ABaselineThatDoesNotFitIsNoBaseline) {
   EXPECT_EQ(r["slowdown_thousandths"], 1000);
 }
 
+// Two iterations of kernels that touch one VA block after the other: slower costs make every step slower.
+std::string blocks_in_turn(std::uint64_t blocks) {
+  std::vector<std::string> lines{alloc(1, blocks << 21)};
+  for (const unsigned index : {0u, 1u}) {
+    lines.push_back(iteration("begin", index));
+    for (std::uint64_t block = 0; block < blocks; ++block) lines.push_back(kernel(1, block * 512, 512));
+    lines.push_back(iteration("end", index));
+  }
+  lines.push_back(release(1));
+  return trace_of(lines);
+}
+
 TEST_F(Run, UncertaintyIsARangeAroundTheResult) {
   const auto result =
-      run_trace(two_iterations(16), {"--osf", "2", "--uncertainty", "--json", "r.json", "--csv", "r.csv"});
+      run_trace(blocks_in_turn(8), {"--osf", "2", "--uncertainty", "--json", "r.json", "--csv", "r.csv"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json r = json::parse(folder.read("r.json"));
   const json& range = r["uncertainty"];
@@ -369,12 +381,12 @@ TEST_F(Run, UncertaintyIsARangeAroundTheResult) {
   EXPECT_THAT(result.out, HasSubstr("ranges: driver costs x0.8 to x1.25"));
   // The ends of the range are runs that any user can make.
   ASSERT_EQ(
-      run_trace(two_iterations(16), {"--osf", "2", "--set", "costs.*=x1.25", "--set", "host_links.*bytes_per_us=x0.97",
-                                     "--set", "host.*bytes_per_us=x0.8", "--json", "slow.json"})
+      run_trace(blocks_in_turn(8), {"--osf", "2", "--set", "costs.*=x1.25", "--set", "host_links.*bytes_per_us=x0.97",
+                                    "--set", "host.*bytes_per_us=x0.8", "--json", "slow.json"})
           .exit_code,
       0);
   EXPECT_EQ(json::parse(folder.read("slow.json"))["settled"]["duration_ns"], range["high_ns"]);
-  EXPECT_THAT(run_trace(two_iterations(16), {"--osf", "2,4", "--uncertainty"}).out, HasSubstr("slowdown range"));
+  EXPECT_THAT(run_trace(blocks_in_turn(8), {"--osf", "2,4", "--uncertainty"}).out, HasSubstr("slowdown range"));
 }
 
 // A trace of a GPU that some system has is scaled to another system's, by the peaks of both.

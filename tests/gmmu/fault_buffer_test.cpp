@@ -133,7 +133,7 @@ TEST(FaultBuffer, FaultsBehindAreDroppedByTheFlush) {
   buffer.put(fault(1, 1));
   EXPECT_EQ(buffer.put_behind(Nanoseconds(5), 7), 0u);
   EXPECT_EQ(buffer.put_behind(Nanoseconds(6), 4), 2u) << "the ring holds ten";
-  EXPECT_EQ(buffer.fetch(kLater, 1, true).size(), 1u);
+  EXPECT_EQ(buffer.fetch(Nanoseconds(4), 1, true).size(), 1u);
   EXPECT_EQ(buffer.flush_update_put(Nanoseconds(5)), 7u);
   EXPECT_EQ(buffer.flush_update_put(kLater), 2u);
   EXPECT_TRUE(buffer.empty());

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Raw faults recorded one by one (every fetched raw fault: its page, its SM, its batch) against the simulator's batches.
 
   compare_faults.py UVMSIM DATA [--half tune|score] [--set KEY=VALUE ...] [-v]
