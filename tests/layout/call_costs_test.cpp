@@ -20,7 +20,7 @@ constexpr std::array<const char*, kCalls> kNames = {"cudaMalloc",      "cudaFree
 // The largest error of each fit. What a kernel takes to touch memory first is no figure of the system but follows from
 // the model of faults; which kernel did it is not known, here every thread writes 16 bytes. Smaller touches are a
 // handful of batches and up to 2.4 times too slow; they are only printed.
-constexpr std::array<double, kCalls> kLargestError = {0.18, 0.11, 0.19, 0.15, 0.08, 0.05};
+constexpr std::array<double, kCalls> kLargestError = {0.18, 0.11, 0.19, 0.15, 0.08, 0.12};
 constexpr std::uint64_t kSmallestTouch = std::uint64_t{64} << 20;
 
 struct Row {
