@@ -71,7 +71,7 @@ def trace_of(name, head, shape, pages_in_order):
                   duration_ns=int(2000 + total / rate))
     if shape["distribution"]:
         kernel["distribution"] = shape["distribution"]
-    if shape["distribution"] == "grid_stride":
+    if shape["distribution"] != "thread_chunk":
         kernel["bytes_per_thread_access"] = shape["width"]
     kernel["accesses"] = [[i + 1, [[0, head["buffers"][i][1] // 4096, mode]]] for i, mode in enumerate(shape["modes"])]
     if pages_in_order is not None:
