@@ -334,9 +334,11 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
     work.images = images;
     work.images_at_once = std::min(images, trace::images_at_once_by_name(kernel.name, kernel.block.count()));
   }
-  work.access_bytes = loop                                  ? loop->bytes_per_access
-                      : kernel.bytes_per_thread_access != 0 ? kernel.bytes_per_thread_access
-                                                            : trace::bytes_per_access_by_name(kernel.name);
+  const std::uint32_t access_bytes = loop ? loop->bytes_per_access
+                                     : kernel.bytes_per_thread_access != 0
+                                         ? kernel.bytes_per_thread_access
+                                         : trace::bytes_per_access_by_name(kernel.name);
+  work.access_bytes = std::clamp<std::uint32_t>(access_bytes, 1, kBasePageBytes / kWarpThreads);
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1 && !trace::row_per_block_by_name(kernel.name);
 
   // Blocks that touch less than a packet of stores each share a unit: an SM cannot tell them apart.

@@ -389,6 +389,21 @@ TEST_F(Run, UncertaintyIsARangeAroundTheResult) {
   EXPECT_THAT(run_trace(blocks_in_turn(8), {"--osf", "2,4", "--uncertainty"}).out, HasSubstr("slowdown range"));
 }
 
+// The width of an access comes from the file: none divides by zero or has no end.
+TEST_F(Run, AccessesOfAnyWidth) {
+  for (const char* distribution : {"block_linear", "grid_stride"}) {
+    for (const std::uint32_t bytes : {1u, 3u, 16u, 4096u, 134217728u, 4294967295u}) {
+      const std::string line = fmt::format(
+          R"({{"t":"kernel","name":"k","grid":[64,1,1],"block":[256,1,1],"duration_ns":100000,"distribution":"{}",)"
+          R"("bytes_per_thread_access":{},"accesses":[[1,[[0,512,"rw"]]]]}})",
+          distribution, bytes);
+      const auto result = run_trace(trace_of({alloc(1, 2 << 20), line, release(1)}), {"--json", "r.json"});
+      ASSERT_EQ(result.exit_code, 0) << distribution << ' ' << bytes << ' ' << result.err;
+      EXPECT_EQ(json::parse(folder.read("r.json"))["counters"]["populated_pages"], 512) << distribution << ' ' << bytes;
+    }
+  }
+}
+
 // A trace of a GPU that some system has is scaled to another system's, by the peaks of both.
 TEST_F(Run, DurationsOfAnotherGpu) {
   std::string trace = two_iterations(16);
