@@ -50,7 +50,7 @@ KernelRun::~KernelRun() {
   buffers_.kept.push_back({std::move(lanes_), std::move(sms_), std::move(shares_), std::move(fault_unit_), whole_gpu_});
 }
 
-// Begins where something was missing last time.
+// Returns whether the operand is fully mapped. The search begins at the page that was missing last time.
 bool KernelRun::operand_mapped(SectionRun& section, std::uint32_t index) const {
   const Operand& operand = section.operands[index];
   std::uint64_t& at = section.unmapped[index];
@@ -161,7 +161,7 @@ void KernelRun::start_unit(std::uint32_t index, Nanoseconds now) {
   if (!issue(index, now)) finish_part(index, now);
 }
 
-// All the unit's accesses have passed, at `time`; the next one may take its place.
+// The unit ends at `time`, though stores of it may be outstanding. The next unit gets its number block_start_ns later.
 void KernelRun::end_unit(std::uint32_t index, Nanoseconds time) {
   lanes_[index].has_unit = false;
   end_ = std::max(end_, time);
@@ -198,8 +198,9 @@ void KernelRun::number_starts(Nanoseconds until) {
   }
 }
 
-// SMs compute up to `until`, but only so far that most units that begin meanwhile are known before; the others are
-// numbered by the next slice and begin a little late. False if no SM has anything to do by then.
+// Lets the SMs compute up to `until`, or for a slice so short that most units that begin in it are numbered before it.
+// Units that end and begin again within the slice are numbered by the next one and begin a little late. Returns false
+// if no SM has an event by then.
 bool KernelRun::run_slice(Nanoseconds until) {
   const Nanoseconds first = earliest();
   if (first > until || first == kNever) return false;
@@ -213,7 +214,7 @@ bool KernelRun::run_slice(Nanoseconds until) {
   return true;
 }
 
-// Raw faults that arrive by `until` are in the buffer.
+// Puts the raw faults that arrive by `until` into the buffer; beyond `enough` they are only counted.
 void KernelRun::hear(Nanoseconds until, std::uint32_t enough) {
   fault_unit_->take(until, [&](Nanoseconds arrival, std::uint32_t sm, const gpu::RequestRun& run) {
     const bool write = run.kind == gpu::RequestKind::kStore || run.kind == gpu::RequestKind::kStoreLane;
@@ -280,7 +281,7 @@ void KernelRun::begin_section() {
   look_at_operands();
 }
 
-// What the unit that the lane just took walks through step by step, in patterns that have such.
+// Computes the shares of the lane's new unit, in patterns that use them (slices and tiles).
 void KernelRun::plan_shares(std::uint32_t index) {
   const Lane& lane = lanes_[index];
   Share* share = shares_of(index);
@@ -309,7 +310,8 @@ void KernelRun::plan_shares(std::uint32_t index) {
   }
 }
 
-// In slices, loads and stores are where the section watches any.
+// A part of a slice has accesses if the section watches operands of its kind. Small outputs are stored in the last step
+// only.
 inline bool KernelRun::issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const {
   const std::uint32_t last = section.steps - 1;
   if (!lane.storing) {
@@ -368,7 +370,8 @@ inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
   return any;
 }
 
-// Operands of the present section that are mapped as a whole need no look per step, as long as nothing is unmapped.
+// Watches the present section's operands that are not fully mapped. The others need no check per step until a page is
+// unmapped.
 void KernelRun::look_at_operands() {
   ++view_;
   SectionRun& section = sections_[next_section_];
@@ -384,7 +387,8 @@ void KernelRun::watch_again() {
   look_at_operands();
 }
 
-// A lone thread waits for each of its touches; warps overlap theirs with the compute of others.
+// A single warp with a list of touches waits for each of them; several warps overlap touches with the compute of
+// others.
 void KernelRun::plan_turns() {
   const config::RuntimeCosts& costs = system_.runtime;
   const bool lone = work_.explicit_touches && work_.lanes == 1;
@@ -417,7 +421,7 @@ void KernelRun::plan_turns() {
   block_start_ = ns(costs.block_start_ns);
 }
 
-// How large the accesses of a warp are.
+// Determines the sizes of a warp's accesses, and the time that requests take which find their pages mapped.
 void KernelRun::plan_requests() {
   constexpr std::uint32_t kFloat4 = 16 * kWarpThreads;  // bytes of a warp
   const std::uint32_t instruction = work_.access_bytes * kWarpThreads;
@@ -447,7 +451,7 @@ void KernelRun::plan_requests() {
   burst_times_[true] = pass_time_ * (bytes_of_part / static_cast<std::int64_t>(kStoreBytes));
 }
 
-// How long a part that passes keeps its SM's load/store unit.
+// Returns how long a part that passes keeps its SM's load/store unit.
 Nanoseconds KernelRun::pass_time(const SectionRun& section, bool storing, Nanoseconds running) const {
   constexpr Nanoseconds kBurst(4000);
   if (running < kBurst) return std::min(pass_step_, burst_times_[storing]);
@@ -455,7 +459,7 @@ Nanoseconds KernelRun::pass_time(const SectionRun& section, bool storing, Nanose
   return both && section.early_stores ? pass_step_ / 2 : pass_step_;
 }
 
-// From a load to its data: one value per SM and place, drawn anew in each step.
+// Returns the time from a load to its data, a hash of unit and step.
 Nanoseconds KernelRun::latency(const Lane& lane, bool migrated) const {
   if (load_time_ == Nanoseconds{}) return load_time_;
   const config::RuntimeCosts& costs = system_.runtime;
@@ -467,7 +471,7 @@ Nanoseconds KernelRun::latency(const Lane& lane, bool migrated) const {
   return Nanoseconds(mean - most + static_cast<std::int64_t>(hash >> 40) * 2 * most / (1 << 24));
 }
 
-// What waits in the SM's queue finds everything mapped up to then.
+// Returns the time up to which all parts in the SM's queue are known to find their pages mapped.
 Nanoseconds KernelRun::others_clear_until(const SmQueue& sm) const {
   Nanoseconds until = sm.starts.empty() ? kNever : sm.starts.front().ready;
   sm.for_each_waiting([&](const Turn& turn) {
@@ -484,8 +488,8 @@ Nanoseconds KernelRun::others_clear_until(const SmQueue& sm) const {
   return until;
 }
 
-// The lane's loads pass at `now`. Goes on to the last of the steps ahead that pass as well before anything can change;
-// false if there are none.
+// Call when the lane's loads pass at `now`. Skips the next steps that are known to pass before any mapping can change.
+// Returns false if there are none.
 bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
   if (lane.storing || lane.clear_view != view_) return false;
@@ -507,12 +511,12 @@ bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   return true;
 }
 
-// All accesses of the lane's part have passed: goes on to the next part that is to wait for anything.
+// Call when all accesses of the lane's part have passed. Goes on to the next part that has accesses to check.
 void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
   const SectionRun& section = sections_[lane.section];
   const bool tiles = work_.pattern == Pattern::kTiles;
-  const bool listed = work_.explicit_touches;  // says of each step what it does; others do the same in all
+  const bool listed = work_.explicit_touches;  // steps of a list differ in whether they load and store
   do {
     if (!lane.storing) {
       lane.storing = true;

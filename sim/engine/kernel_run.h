@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel in progress on one GPU: the resident units, what they wait for, and the raw faults their SMs raise.
+// A kernel in progress on one GPU: the resident units, the accesses that they wait for, and the raw faults that their
+// SMs raise.
 //
 // Every SM has one queue of accesses, served in order. After its first miss it stops, hits and all, until the next
 // replay (sim/gpu says when, and what it may have outstanding). Between two changes of the page tables SMs have nothing
 // in common but the numbers of the next units and the fault unit: each computes by itself, in slices of time so short
-// that all units that begin in a slice are known when it begins; the fault unit puts their requests in order as far as
-// somebody looks. A page that a unit waited for counts as touched once it was mapped at some replay, so a kernel larger
-// than memory makes progress.
+// that most units that begin in a slice are numbered before it; the fault unit puts their requests in order as far as
+// the driver looks. A page that a unit waited for counts as touched once it was mapped at a replay, so that a kernel
+// larger than memory makes progress.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,7 @@
 namespace uvmsim::engine {
 
 class KernelRun {
-  // A unit at its place on an SM.
+  // A resident unit on its SM.
   struct Lane {
     std::uint64_t unit = 0;
     std::uint32_t section = 0;
@@ -45,10 +46,10 @@ class KernelRun {
     bool stored = false;   // its previous part was a store
     bool loaded = false;
   };
-  // Where the next unit's slice of an operand begins.
+  // The begin of the next unit's slice of an operand.
   struct NextSlice {
     EvenSteps begin;
-    std::size_t stretch = 0;  // that holds the beginning, or one before
+    std::size_t stretch = 0;  // the stretch that holds the begin, or an earlier one
   };
 
  public:
@@ -72,12 +73,12 @@ class KernelRun {
   KernelRun(const KernelRun&) = delete;
   KernelRun& operator=(const KernelRun&) = delete;
 
-  // True if every page is mapped, so that the kernel cannot fault as things are.
+  // Returns whether every page is mapped, so that the kernel cannot fault now.
   bool all_mapped() const;
 
   void start(Nanoseconds now);
-  // On a GPU where other processes take pages meanwhile: operands that are mapped as a whole may not stay so, and a
-  // kernel that begins with all its pages takes its recorded duration and what it then has to wait for.
+  // Starts the kernel on a GPU where other processes take pages meanwhile: fully mapped operands may not stay mapped. A
+  // kernel that begins with all pages mapped takes its recorded duration plus its waits for pages that it loses.
   void start_beside_others(Nanoseconds now, Nanoseconds recorded);
   // The kernel computes up to and including `until`.
   // Once so many raw faults are in the buffer, further ones only count: the driver will drop them.
@@ -85,17 +86,17 @@ class KernelRun {
   // The same; the driver will drop all faults that arrive by then. Returns how many raw faults these are, beyond those
   // in the buffer.
   std::uint32_t advance_unheard(Nanoseconds until);
-  // The kernel computes up to and including `until`, but no further than until a fault is in the buffer.
+  // Lets the kernel compute up to and including `until`, or until a fault is in the buffer.
   void advance_to_fault(Nanoseconds until);
-  // The driver issued a replay at `now`, which reaches the first `sms` SMs.
+  // Applies a replay that the driver issued at `now` and that reaches the first `sms` SMs.
   void replay(Nanoseconds now, std::uint32_t sms);
   // Nothing happens any more without a replay; its last event was at `latest()`.
   bool waits() const { return earliest() == kNever && fault_unit_->empty(); }
   Nanoseconds latest() const { return present_ + away_; }
-  // The GPU computes for another process, until resume(): the kernel stands still, and so does its own clock.
+  // Stops the kernel and its own clock until resume(), while the GPU computes for another process.
   void suspend(Nanoseconds now);
   void resume(Nanoseconds now);
-  Nanoseconds suspended_at() const { return suspended_at_; }  // INT64_MAX: it runs
+  Nanoseconds suspended_at() const { return suspended_at_; }  // INT64_MAX: it is not suspended
 
   bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units && stores_out_ == 0; }
   Nanoseconds end() const { return end_ + away_; }
@@ -104,14 +105,15 @@ class KernelRun {
  private:
   static constexpr std::uint32_t kLoadBytes = 256, kStoreBytes = 128;  // of a request
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
-  // The kernel's own clock, by which all below this line runs: what it was suspended for does not count.
+  // Returns the time on the kernel's own clock, which stands still while the kernel is suspended. All times below are
+  // of this clock.
   Nanoseconds own(Nanoseconds time) const { return std::min(time, suspended_at_) - away_; }
   void compute(Nanoseconds until, std::uint32_t enough);
   const PageMask& usable(std::uint64_t block, bool write) const {
     const ProcessorPages& mine = space_.pages(BlockIndex(block), me_);
     return write ? mine.writable : mine.mapped;
   }
-  // Its first page in [first, end) that this GPU may not use so; `end` when there is none.
+  // Returns the first page in [first, end) of the block that this GPU may not access so; `end` if there is none.
   unsigned first_missing(std::uint64_t block, bool write, unsigned first, unsigned end) const {
     const PageMask& pages = usable(block, write);
     const unsigned last = (end - 1) / 64;
@@ -123,7 +125,7 @@ class KernelRun {
     }
     return std::min(w * 64 + static_cast<unsigned>(__builtin_ctzll(clear)), end);
   }
-  // The same of positions of an operand.
+  // Does the same for positions of an operand.
   std::uint64_t first_missing(const Operand& operand, const Share& share, const PageRange& pages) const {
     for (std::uint64_t position = pages.begin; position < pages.end;) {
       const PageRun run = operand.run(share, position, pages.end);
@@ -147,7 +149,7 @@ class KernelRun {
         std::max<std::uint64_t>(1, (bytes + size.instruction_bytes - 1) / size.instruction_bytes);
     return static_cast<std::uint16_t>(instructions * instruction_requests(size, write));
   }
-  // Call before anything looks at pages: they may have been unmapped.
+  // Notes whether pages were unmapped. Call before the pages are looked at.
   void find_pages() {
     const std::uint64_t unmaps = space_.unmap_epoch(gpu_);
     unmapped_ = unmap_epoch_ != unmaps;
@@ -180,7 +182,7 @@ class KernelRun {
   void queue_part(Lane& lane, std::uint32_t index, Nanoseconds now);
   void begin_section();
   void look_at_operands();
-  // Something may have been unmapped: what was left out may have to be looked at again.
+  // If pages were unmapped, operands that were found fully mapped must be watched again.
   void notice_unmaps() {
     if (unmapped_) watch_again();
   }
@@ -190,7 +192,7 @@ class KernelRun {
     const unsigned end = unsigned{run.first} + run.count;
     return first_missing(run.block.value, run.write, run.first, end) == end;
   }
-  // An access of the lane passes, or all of its part is taken.
+  // Call when an access of the lane passes, or when all accesses of its part are taken.
   void pass(std::uint32_t index, Nanoseconds now) {
     Lane& lane = lanes_[index];
     UVMSIM_CHECK(lane.pending != 0, "lane {} has nothing pending", index);
@@ -209,10 +211,10 @@ class KernelRun {
   void note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const;
 
   KernelWork work_;
-  std::vector<SectionRun> sections_;  // of it, once it has started
+  std::vector<SectionRun> sections_;  // of work_, after the start
   unsigned gpu_;
   const config::SystemConfig& system_;
-  const config::GmmuConfig gmmu_;  // a copy, at hand
+  const config::GmmuConfig gmmu_;  // a copy, for speed
   const AddressSpace& space_;
   const ProcessorId me_;
   gmmu::FaultBuffer& buffer_;
@@ -237,8 +239,8 @@ class KernelRun {
   std::vector<NextSlice> slices_;    // of each operand
   std::uint32_t watching_from_ = 0;  // all operands of sections before are watched
   std::uint64_t unmap_epoch_ = 0;
-  bool unmapped_ = false;  // something was, since then
-  // Counts up when a page that was found mapped may be so no more, or operands come under watch.
+  bool unmapped_ = false;  // a page was unmapped since then
+  // Increases when mapped pages may have been unmapped, or when other operands are watched.
   std::uint32_t view_ = 1;
   std::uint64_t viewed_unmaps_ = 0;
   std::uint64_t next_unit_ = 0;
@@ -259,7 +261,7 @@ class KernelRun {
   std::unique_ptr<gpu::FaultUnit> fault_unit_;
   bool whole_gpu_ = false;
   Nanoseconds end_{};
-  Nanoseconds away_{};  // suspended so long, until the last resume()
+  Nanoseconds away_{};  // time suspended, up to the last resume()
   Nanoseconds suspended_at_{INT64_MAX};
 };
 

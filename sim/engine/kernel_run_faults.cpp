@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelRun, the SMs' side: what an SM does when its turn comes, and what a replay does to it.
+// KernelRun, the SMs' side: the turn of an SM, and the effect of a replay on it.
 #include <algorithm>
 #include <limits>
 
@@ -48,7 +48,7 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
   return false;
 }
 
-// The same for slices.
+// Does the same for slices.
 inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
                                      std::vector<Untaken>& rest) const {
   const bool last = lane.step + 1 == section.steps;
@@ -76,7 +76,7 @@ inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane
   return missing;
 }
 
-// The lane's present part finds every page mapped: remembers up to which step its next ones do, too.
+// Call if the lane's present part finds every page mapped. Notes the step up to which its later parts do, too.
 void KernelRun::note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const {
   if (lane.clear_view != view_) lane.clear[!lane.storing] = 0;
   lane.clear_view = view_;

@@ -208,9 +208,9 @@ struct KernelWork {
   std::uint64_t images_at_once = 1;             // planes: by groups of a block's warps
   std::uint32_t unroll = 1;                     // stride: pieces of a block per step
   std::uint32_t access_bytes = 16;  // of a thread, by one instruction, to the largest operand; of a warp at most a page
-  Nanoseconds step{};               // of a unit, as recorded,
-  Nanoseconds computing{};          // and without what it takes to bring its bytes from the GPU's memory,
-  Nanoseconds transferring{};       // which takes its SM this long
+  Nanoseconds step{};               // duration of a unit's step, as recorded
+  Nanoseconds computing{};          // the same without the time that its bytes take from the GPU's memory
+  Nanoseconds transferring{};       // the time that these bytes take of the SM
   // The members below are for `threads`, `chunk` also for `stride`.
   bool explicit_touches = false;
   std::vector<PageRef> touches;

@@ -39,10 +39,10 @@ struct SectionRun : SectionShape {
 
   std::span<const Operand> operands;
   std::vector<AccessSize> sizes;         // of each operand
-  Nanoseconds load_time{}, turn_time{};  // of a step's loads, and from their end to the end of the step,
-  Nanoseconds idle_turn_time{};          // if none of its operands is watched
-  Nanoseconds step_time{};               // at least, of a step that finds everything mapped
-  // Inputs and outputs, as indices, that were not found mapped as a whole.
+  Nanoseconds load_time{}, turn_time{};  // of a step's loads, and from their end to the end of the step
+  Nanoseconds idle_turn_time{};          // the same as turn_time, if no operand is watched
+  Nanoseconds step_time{};               // the least duration of a step that finds everything mapped
+  // The indices of inputs and outputs that are not known to be fully mapped.
   std::vector<std::uint32_t> watched_inputs, watched_outputs;
   bool early_stores = false;            // slices: some watched output is written in every step, not only in the last
   std::vector<std::uint64_t> unmapped;  // of each operand, a page that was not mapped at the last look

@@ -14,7 +14,7 @@ namespace uvmsim::engine {
 
 using gpu::kNever;
 
-// Accesses to pages in a row, of the part that is being taken.
+// Accesses to consecutive pages, of the part that is being taken.
 struct Untaken {
   std::uint32_t block = 0;
   std::uint16_t first = 0, count = 0;
@@ -25,7 +25,7 @@ struct Untaken {
   bool scattered = false;
 };
 
-// All accesses of a part of a lane.
+// A part of a lane: all its loads or all its stores of a step.
 struct Turn {
   Nanoseconds ready{};  // when the lane makes them
   std::uint32_t lane = 0;
@@ -96,7 +96,7 @@ class SmQueue {
   void for_each_waiting(F&& f) const {
     for (std::uint32_t place = begin_; place != end_; ++place) f(at(place));
   }
-  // As new, but with the memory of its queues, and for that many lanes.
+  // Resets all but the memory of the queues, for that many lanes.
   void reset(std::uint32_t lanes) {
     requests.reset();
     blocked = taking = false;

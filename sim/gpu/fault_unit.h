@@ -42,8 +42,8 @@ class FaultUnit {
   // Queues a run of requests. The runs of an SM must come in order of time; they may lie in the future.
   void send(std::uint32_t sm, const RequestRun& run);
 
-  // Takes what the unit takes up to and including `until`, in its order: f(arrival, sm, run) for each raw fault, until
-  // that returns false.
+  // Takes the requests that the unit handles up to and including `until`, in order. Calls f(arrival, sm, run) for each;
+  // each is one raw fault. Stops early if f returns false.
   template <class F>
   void take(Nanoseconds until, F&& f);
   // Takes the same requests without a call for each. Returns their number.
@@ -55,7 +55,7 @@ class FaultUnit {
 
   // Discards all waiting requests, as a replay does.
   void forget();
-  // As new.
+  // Restores the state at the start of a kernel.
   void reset();
 
  private:
