@@ -17,6 +17,7 @@ namespace {
 // Planes: bytes that each thread has under way; the second number is for kernels that keep their input or work on
 // several images at once (measured).
 constexpr std::uint64_t kPlaneThreadBytes = 32, kFreePlaneThreadBytes = 128;
+constexpr std::uint64_t kPlaneElementBytes = 4;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
@@ -297,18 +298,33 @@ std::optional<trace::Loop> loop_of(const trace::Kernel& kernel) {
   return told ? trace::loop_by_name(kernel.name) : std::nullopt;
 }
 
-// Returns the steps of a unit: loads, then as many stores.
-std::uint32_t plane_steps(const KernelWork& work, const trace::Kernel& kernel, const Section& section) {
-  const std::uint64_t slice = section.longest * kBasePageBytes / section.units;
-  const bool free = work.images_at_once > 1 || trace::reads_once_by_name(kernel.name);
-  const std::uint64_t in_flight =
-      kernel.block.count() / work.images_at_once * (free ? kFreePlaneThreadBytes : kPlaneThreadBytes);
-  const auto steps_of = [&](std::uint64_t bytes) {
-    return std::clamp<std::uint64_t>(ceil_div(bytes, std::max<std::uint64_t>(1, in_flight)), 1, 1u << 20);
+// Returns how a block goes through its planes, of so many images at once, with so many bytes of a thread in flight.
+PlaneSweep plan_sweep(std::uint64_t plane_bytes, std::uint64_t images, std::uint64_t at_once, std::uint64_t in_flight) {
+  PlaneSweep sweep;
+  sweep.at_once = std::clamp<std::uint64_t>(at_once, 1, images);
+  const std::uint64_t round_bytes = std::max<std::uint64_t>(1, plane_bytes * sweep.at_once);
+  sweep.parts = std::clamp<std::uint64_t>(ceil_div(round_bytes, std::max<std::uint64_t>(1, in_flight)), 1, 1u << 20);
+  const std::uint64_t at_a_time = sweep.parts > 1 ? 1 : in_flight / round_bytes;  // rounds, or parts of one
+  const std::uint64_t parts = ceil_div(images, sweep.at_once) * sweep.parts;
+  sweep.steps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ceil_div(parts, at_a_time), 1, 1u << 29));
+  return sweep;
+}
+
+// Threads take consecutive elements of a channel, whatever image these belong to, unless the name says how many threads
+// share a plane (measured: which images' pages the first blocks of such kernels raise together).
+void plan_planes(KernelWork& work, const trace::Kernel& kernel, Section& section) {
+  const std::uint64_t threads = std::max<std::uint64_t>(1, kernel.block.count());
+  const std::uint64_t plane = section.longest * kBasePageBytes / section.units / work.images;
+  const std::uint64_t in_order = ceil_div(threads * kPlaneElementBytes, std::max<std::uint64_t>(1, plane));
+  const trace::PlaneThreads sharing = trace::threads_of_plane_by_name(kernel.name);
+  const auto sweep = [&](std::uint64_t of_plane) {
+    const std::uint64_t at_once = of_plane == 0 ? in_order : threads / of_plane;
+    const bool free = (of_plane != 0 && at_once > 1) || trace::reads_once_by_name(kernel.name);
+    return plan_sweep(plane, work.images, at_once, threads * (free ? kFreePlaneThreadBytes : kPlaneThreadBytes));
   };
-  if (work.images_at_once == 1) return 2 * static_cast<std::uint32_t>(steps_of(slice));
-  const std::uint64_t rounds = ceil_div(work.images, work.images_at_once);
-  return 2 * static_cast<std::uint32_t>(std::min<std::uint64_t>(steps_of(slice / work.images) * rounds, 1u << 30));
+  section.loads = sweep(sharing.load);
+  section.stores = sweep(sharing.store);
+  section.steps = section.loads.steps + section.stores.steps;
 }
 
 void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, const config::GpuConfig& gpu,
@@ -332,7 +348,6 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   if (images != 0) {
     work.pattern = Pattern::kPlanes;
     work.images = images;
-    work.images_at_once = std::min(images, trace::images_at_once_by_name(kernel.name, kernel.block.count()));
   }
   const std::uint32_t access_bytes = loop ? loop->bytes_per_access
                                      : kernel.bytes_per_thread_access != 0
@@ -373,7 +388,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
         section.steps = plan_tiles(work, kernel, section, known_images);
         break;
       case Pattern::kPlanes:
-        section.steps = plane_steps(work, kernel, section);
+        plan_planes(work, kernel, section);
         break;
       default: {
         // Warps unroll: two 16-byte accesses per thread, operand and step, four in row-wise reductions (measured).

@@ -176,12 +176,21 @@ struct Operand {
 
 enum class Pattern : std::uint8_t { kSlices, kStride, kTiles, kPlanes, kThreads };
 
+// How a unit of `planes` goes through the planes of its channel. Groups of its warps have a plane of one of `at_once`
+// images each; a plane comes in so many parts.
+struct PlaneSweep {
+  std::uint64_t at_once = 1;
+  std::uint64_t parts = 1;
+  std::uint32_t steps = 1;  // with as many of the parts each, in whole ones
+};
+
 // Units [first_unit, first_unit + units) of a section: the whole kernel, or one phase.
 struct SectionShape {
   std::uint64_t first_unit = 0, units = 0;
   std::uint32_t steps = 1;    // of each unit
   std::uint64_t longest = 0;  // pages of the largest operand
   std::uint64_t longest_input = 0;
+  PlaneSweep loads, stores;  // planes: first all loads, then all stores
 };
 
 // A section with the operands that its units share.
@@ -205,7 +214,6 @@ struct KernelWork {
   TileShape tile;
   std::optional<ConvolutionShape> convolution;  // instead of `tile`
   std::uint64_t images = 1;                     // planes: images of the tensor
-  std::uint64_t images_at_once = 1;             // planes: by groups of a block's warps
   std::uint32_t unroll = 1;                     // stride: pieces of a block per step
   std::uint32_t access_bytes = 16;  // of a thread, by one instruction, to the largest operand; of a warp at most a page
   Nanoseconds step{};               // duration of a unit's step, as recorded

@@ -89,22 +89,21 @@ void stride_pages(const KernelWork& work, const SectionRun& section, std::uint64
   }
 }
 
-// Returns whether a step of planes stores: the first half of the steps loads, the second half stores. Small operands
-// come in the first and the last step.
-inline bool plane_step_stores(const SectionRun& section, std::uint32_t step) { return step >= section.steps / 2; }
+// Returns whether a step of planes stores. Small operands come in the first and the last step.
+inline bool plane_step_stores(const SectionRun& section, std::uint32_t step) { return step >= section.loads.steps; }
 
-// Calls f for parts [part.begin, part.end) of `parts` of the unit's plane of an image.
+// Calls f for a part of the unit's plane of an image.
 template <class F>
 void plane_part(const KernelWork& work, const SectionRun& section, const Operand& operand, std::uint64_t unit,
-                std::uint64_t image, const PageRange& part, std::uint64_t parts, F&& f) {
+                std::uint64_t image, const PlaneSweep& sweep, std::uint64_t part, F&& f) {
   const std::uint64_t planes = work.images * section.units;
   const std::uint64_t plane = operand.pages * (image * section.units + unit);  // in pages, times planes
-  const std::uint64_t first = (plane + operand.pages * part.begin / parts) / planes;
-  const std::uint64_t stop = (plane + operand.pages * part.end / parts + planes - 1) / planes;
+  const std::uint64_t first = (plane + operand.pages * part / sweep.parts) / planes;
+  const std::uint64_t stop = (plane + operand.pages * (part + 1) / sweep.parts + planes - 1) / planes;
   const PageRange pages{first, std::max(first + 1, stop)};
-  const std::uint64_t bytes = operand.bytes / planes * (part.end - part.begin) / parts;
-  const std::uint64_t warps = std::min<std::uint64_t>(warps_per_page(work, pages) / work.images_at_once,
-                                                      bytes / pages.pages() / kWarpAccessBytes);
+  const std::uint64_t bytes = operand.bytes / planes / sweep.parts;
+  const std::uint64_t warps =
+      std::min<std::uint64_t>(warps_per_page(work, pages) / sweep.at_once, bytes / pages.pages() / kWarpAccessBytes);
   const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, warps));
   operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
 }
@@ -113,10 +112,9 @@ template <class F>
 void plane_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step, bool stores,
                  F&& f) {
   if (stores != plane_step_stores(section, step)) return;
-  const std::uint64_t half = section.steps / 2;
-  // The unit's planes of all images follow one another, in parts of 1 / half of a plane. This step has [begin, end) of
-  // them.
-  const std::uint64_t begin = step % half * work.images, end = begin + work.images;
+  const PlaneSweep& sweep = stores ? section.stores : section.loads;
+  const std::uint32_t step_of_sweep = stores ? step - section.loads.steps : step;
+  const std::uint64_t parts = (work.images + sweep.at_once - 1) / sweep.at_once * sweep.parts;  // of all rounds
   for (const std::uint32_t i : section.watched(stores)) {
     const Operand& operand = section.operands[i];
     if (operand.pages * 4 < section.longest) {
@@ -126,21 +124,14 @@ void plane_pages(const KernelWork& work, const SectionRun& section, std::uint64_
       operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, 1, false); });
       continue;
     }
-    if (work.images_at_once == 1) {
-      for (std::uint64_t image = begin / half; image * half < end; ++image) {
-        const std::uint64_t from = std::max(begin, image * half) - image * half;
-        const std::uint64_t to = std::min(end, (image + 1) * half) - image * half;
-        plane_part(work, section, operand, unit, image, {from, to}, half, f);
+    const std::uint64_t end = parts * (step_of_sweep + 1) / sweep.steps;
+    for (std::uint64_t at = parts * step_of_sweep / sweep.steps; at < end; ++at) {
+      // The warps of a round are independent: units begin it at different images.
+      const std::uint64_t round = at / sweep.parts;
+      for (std::uint64_t turn = 0; turn < sweep.at_once; ++turn) {
+        const std::uint64_t image = round * sweep.at_once + (turn + unit) % sweep.at_once;
+        if (image < work.images) plane_part(work, section, operand, unit, image, sweep, at % sweep.parts, f);
       }
-      continue;
-    }
-    // All images of a round come at once: their warps are independent, and units begin at different images.
-    const std::uint64_t at_once = work.images_at_once;
-    const std::uint64_t parts = half / ((work.images + at_once - 1) / at_once);
-    const std::uint64_t round = step % half / parts, part = step % half % parts;
-    for (std::uint64_t i = 0; i < at_once; ++i) {
-      const std::uint64_t image = round * at_once + (i + unit) % at_once;
-      if (image < work.images) plane_part(work, section, operand, unit, image, {part, part + 1}, parts, f);
     }
   }
 }

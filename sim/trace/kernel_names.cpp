@@ -152,18 +152,17 @@ bool block_per_channel_by_name(std::string_view kernel_name) {
   return names_any(kernel_name, {"bn_fw_tr_1C11", "bn_bw_1C11"});
 }
 
-std::uint64_t images_at_once_by_name(std::string_view kernel_name, std::uint64_t threads) {
-  constexpr std::string_view kName = "bn_fw_tr_1C11_kernel_NCHW";
+PlaneThreads threads_of_plane_by_name(std::string_view kernel_name) {
+  constexpr std::string_view kForward = "bn_fw_tr_1C11_kernel_NCHW", kBackward = "bn_bw_1C11_kernel_new";
   constexpr std::string_view kNumber = "Li";  // mangled
-  const std::size_t at = kernel_name.find(kName);
-  const std::size_t number = at == std::string_view::npos ? at : kernel_name.find(kNumber, at + kName.size());
-  if (number == std::string_view::npos) return 1;
-  std::uint64_t sharing = 0;
+  const bool forward = names_any(kernel_name, {kForward});
+  const std::size_t at = kernel_name.find(forward ? kForward : kBackward);
+  const std::size_t number = at == std::string_view::npos ? at : kernel_name.find(kNumber, at);
+  if (number == std::string_view::npos) return {};
+  std::uint64_t threads = 0;
   const std::string_view digits = kernel_name.substr(number + kNumber.size());
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), sharing).ec != std::errc{} || sharing == 0) {
-    return 1;
-  }
-  return std::max<std::uint64_t>(1, threads / sharing);
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), threads).ec != std::errc{}) return {};
+  return {threads, forward ? threads : 0};
 }
 
 bool reads_once_by_name(std::string_view kernel_name) { return names_any(kernel_name, {"singleread"}); }

@@ -83,9 +83,13 @@ std::uint32_t bytes_per_access_by_name(std::string_view kernel_name);
 // norm).
 bool block_per_channel_by_name(std::string_view kernel_name);
 
-// For such a kernel, returns the number of images that a thread block works on at once: cuDNN's
-// bn_fw_tr_1C11_kernel_NCHW names the threads that share a plane.
-std::uint64_t images_at_once_by_name(std::string_view kernel_name, std::uint64_t threads);
+// For such a kernel, the number of threads that share a plane when they load and when they store; 0: the name does not
+// say.
+struct PlaneThreads {
+  std::uint64_t load = 0, store = 0;
+};
+// Returns what cuDNN's bn_fw_tr_1C11_kernel_NCHW and bn_bw_1C11_kernel_new name; the latter stores in another way.
+PlaneThreads threads_of_plane_by_name(std::string_view kernel_name);
 
 // Returns whether such a kernel keeps its input until it writes (cuDNN's `singleread`).
 bool reads_once_by_name(std::string_view kernel_name);

@@ -284,10 +284,11 @@ TEST(PlanePages, ImagesOfARoundComeTogether) {
   KernelWork work;
   work.pattern = Pattern::kPlanes;
   work.images = 5;
-  work.images_at_once = 2;
   Section plan;
   plan.units = 3;
-  plan.steps = 2 * 3;
+  plan.loads.steps = 1;
+  plan.stores = {2, 1, 3};
+  plan.steps = 1 + 3;
   plan.longest = 30;
   plan.operands = {output_of(30 * kBasePageBytes)};
   SectionRun section(plan);
@@ -299,6 +300,30 @@ TEST(PlanePages, ImagesOfARoundComeTogether) {
   EXPECT_THAT(written, ElementsAre(8, 9, 2, 3, 20, 21, 14, 15, 26, 27));
 }
 
+// A step takes several rounds, or a part of one.
+TEST(PlanePages, StepsAreWholeRoundsOrPartsOfOne) {
+  KernelWork work;
+  work.pattern = Pattern::kPlanes;
+  work.images = 4;
+  Section plan;
+  plan.units = 1;
+  plan.loads.steps = 0;
+  plan.longest = 8;
+  plan.operands = {output_of(8 * kBasePageBytes)};
+  const auto of_step = [&](const PlaneSweep& sweep, std::uint32_t step) {
+    plan.stores = sweep;
+    plan.steps = sweep.steps;
+    SectionRun section(plan);
+    section.watched_outputs = {0};
+    std::vector<std::uint64_t> written;
+    plane_pages(work, section, 0, step, true, Collector{&written});
+    return written;
+  };
+  EXPECT_THAT(of_step({2, 1, 1}, 0), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(of_step({1, 1, 2}, 1), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(of_step({2, 2, 4}, 1), ElementsAre(1, 3));
+}
+
 // Planes of 3 pages, 2 images of 4 channels.
 TEST(PlanePages, ABlockHasItsPlaneOfEveryImage) {
   KernelWork work;
@@ -306,6 +331,7 @@ TEST(PlanePages, ABlockHasItsPlaneOfEveryImage) {
   work.images = 2;
   Section plan;
   plan.units = 4;
+  plan.loads = plan.stores = {1, 3, 6};
   plan.steps = 2 * 6;
   plan.longest = 24;
   plan.operands = {output_of(24 * kBasePageBytes), output_of(24 * kBasePageBytes), output_of(kBasePageBytes)};

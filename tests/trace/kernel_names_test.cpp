@@ -66,11 +66,15 @@ TEST(KernelNames, BatchNormHasABlockPerChannel) {
 }
 
 TEST(KernelNames, BatchNormSaysHowManyThreadsShareAPlane) {
-  EXPECT_EQ(images_at_once_by_name("_ZN5cudnn25bn_fw_tr_1C11_kernel_NCHWIffiLi128ELb1ELi1ELb1EEEv", 512), 4u);
-  EXPECT_EQ(images_at_once_by_name("_ZN5cudnn25bn_fw_tr_1C11_kernel_NCHWIffiLi32ELb1ELi1ELb1EEEv", 512), 16u);
-  EXPECT_EQ(images_at_once_by_name("_ZN5cudnn21bn_bw_1C11_kernel_newIff6float2Li128ELb1ELi1EEEv", 512), 1u);
-  EXPECT_EQ(images_at_once_by_name("bn_fw_tr_1C11_kernel_NCHW", 512), 1u);
-  EXPECT_EQ(images_at_once_by_name("bn_fw_tr_1C11_kernel_NCHWIffiLi0E", 512), 1u);
+  const auto threads = [](std::string_view name) {
+    const PlaneThreads found = threads_of_plane_by_name(name);
+    return std::pair(found.load, found.store);
+  };
+  EXPECT_EQ(threads("_ZN5cudnn25bn_fw_tr_1C11_kernel_NCHWIffiLi128ELb1ELi1ELb1EEEv"), std::pair(128ul, 128ul));
+  EXPECT_EQ(threads("_ZN5cudnn21bn_bw_1C11_kernel_newIff6float2Li32ELb1ELi1EEEv"), std::pair(32ul, 0ul));
+  EXPECT_EQ(threads("_ZN5cudnn24bn_fw_tr_1C11_singlereadIfLi512ELb1ELi1ELi2ELi0EEEv"), std::pair(0ul, 0ul));
+  EXPECT_EQ(threads("bn_fw_tr_1C11_kernel_NCHW"), std::pair(0ul, 0ul));
+  EXPECT_EQ(threads("bn_bw_1C11_kernel_newILi99999999999999999999E"), std::pair(0ul, 0ul));
 }
 
 TEST(KernelNames, ConvolutionsSayTheirTileOfPixelsAndChannels) {
