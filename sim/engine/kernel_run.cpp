@@ -427,7 +427,11 @@ void KernelRun::plan_requests() {
   const std::uint32_t instruction = work_.access_bytes * kWarpThreads;
   for (SectionRun& section : sections_) {
     section.sizes.assign(std::max<std::size_t>(1, section.operands.size()), AccessSize{});
-    if (work_.pattern == Pattern::kStride) {
+    if (work_.pattern == Pattern::kPlanes) {
+      const std::uint64_t plane = section.longest * kBasePageBytes / section.units / work_.images;
+      const auto bytes = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plane, 4, kFloat4));
+      section.sizes.assign(section.sizes.size(), {bytes, bytes});
+    } else if (work_.pattern == Pattern::kStride) {
       section.sizes.assign(section.sizes.size(), {instruction, instruction});
     } else if (plain_slices_) {
       // Warps access the operands as often, the smaller ones by fewer bytes.

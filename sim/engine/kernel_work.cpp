@@ -17,7 +17,7 @@ namespace {
 // Planes: bytes that each thread has under way; the second number is for kernels that keep their input or work on
 // several images at once (measured).
 constexpr std::uint64_t kPlaneThreadBytes = 32, kFreePlaneThreadBytes = 128;
-constexpr std::uint64_t kPlaneElementBytes = 4;
+constexpr std::uint64_t kPlaneElementBytes = 4, kComplexBytes = 8;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
@@ -327,6 +327,16 @@ void plan_planes(KernelWork& work, const trace::Kernel& kernel, Section& section
   section.steps = section.loads.steps + section.stores.steps;
 }
 
+// Threads that have a transform each store the same frequencies of all of them together.
+void plan_frequencies(const KernelWork& work, const trace::Kernel& kernel, Section& section) {
+  const std::uint64_t threads = std::max<std::uint64_t>(1, kernel.block.count());
+  const std::uint64_t piece = section.longest * kBasePageBytes / section.units / work.images;
+  const std::uint64_t at_once = threads * kComplexBytes / std::max<std::uint64_t>(1, piece);
+  section.loads = {0, 1, 1};
+  section.stores = plan_sweep(piece, work.images, at_once, threads * kFreePlaneThreadBytes);
+  section.steps = section.loads.steps + section.stores.steps;
+}
+
 void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, const config::GpuConfig& gpu,
                  std::uint32_t resident_blocks, std::uint64_t capacity_bytes, std::uint64_t known_images) {
   const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
@@ -337,7 +347,11 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
                      (kernel.phases.empty() || touched_bytes(kernel, places.quantum_bytes) <= capacity_bytes);
   const std::uint64_t shown_images = images_shown_by(kernel);
   const bool by_others = shown_images == 0 && kernel.phases.empty();
-  const std::uint64_t images = !has_planes(kernel) ? 0 : by_others ? known_images : shown_images;
+  const std::uint64_t frequencies = trace::frequencies_by_name(kernel.name);
+  const std::uint64_t images = frequencies != 0        ? frequencies
+                               : !has_planes(kernel) ? 0
+                               : by_others           ? known_images
+                                                     : shown_images;
   std::vector<Part> parts = parts_of(kernel, !tiled && images == 0 && !kernel.phases.empty(), places);
   const std::optional<trace::Loop> loop = loop_of(kernel);
   if (loop) {
@@ -388,7 +402,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
         section.steps = plan_tiles(work, kernel, section, known_images);
         break;
       case Pattern::kPlanes:
-        plan_planes(work, kernel, section);
+        frequencies != 0 ? plan_frequencies(work, kernel, section) : plan_planes(work, kernel, section);
         break;
       default: {
         // Warps unroll: two 16-byte accesses per thread, operand and step, four in row-wise reductions (measured).

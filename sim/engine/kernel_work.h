@@ -8,7 +8,8 @@
 //   tiles    matrix products and convolutions (tile_shape.h): a panel of one input at once; the other inputs, through
 //            which the blocks that share them march in step; a tile of the output at the end, row by row.
 //            Small inputs are read as a whole.
-//   planes   block b has the b-th plane of every image in an NCHW tensor: loads them image by image, then stores
+//   planes   block b has the b-th plane of every image in an NCHW tensor: loads them image by image, then stores; in a
+//            Fourier transform, the b-th piece of every frequency's plane, which it stores
 //   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp. In a
 //            step a thread takes one touch, one page, or, where the kernel says how much an instruction of a thread
 //            reads, that many bytes: then it comes back to a page many times, and may find that it was evicted
@@ -177,7 +178,7 @@ struct Operand {
 enum class Pattern : std::uint8_t { kSlices, kStride, kTiles, kPlanes, kThreads };
 
 // How a unit of `planes` goes through the planes of its channel. Groups of its warps have a plane of one of `at_once`
-// images each; a plane comes in so many parts.
+// images each; a plane comes in so many parts. at_once 0: it has a slice of each operand instead.
 struct PlaneSweep {
   std::uint64_t at_once = 1;
   std::uint64_t parts = 1;

@@ -114,10 +114,11 @@ void plane_pages(const KernelWork& work, const SectionRun& section, std::uint64_
   if (stores != plane_step_stores(section, step)) return;
   const PlaneSweep& sweep = stores ? section.stores : section.loads;
   const std::uint32_t step_of_sweep = stores ? step - section.loads.steps : step;
-  const std::uint64_t parts = (work.images + sweep.at_once - 1) / sweep.at_once * sweep.parts;  // of all rounds
+  const bool sliced = sweep.at_once == 0;
+  const std::uint64_t parts = sliced ? 1 : (work.images + sweep.at_once - 1) / sweep.at_once * sweep.parts;
   for (const std::uint32_t i : section.watched(stores)) {
     const Operand& operand = section.operands[i];
-    if (operand.pages * 4 < section.longest) {
+    if (sliced || operand.pages * 4 < section.longest) {
       if (step != (stores ? section.steps - 1 : 0)) continue;
       const std::uint64_t first = operand.pages * unit / section.units;
       const std::uint64_t stop = std::max(first + 1, operand.pages * (unit + 1) / section.units);

@@ -165,6 +165,13 @@ PlaneThreads threads_of_plane_by_name(std::string_view kernel_name) {
   return {threads, forward ? threads : 0};
 }
 
+std::uint64_t frequencies_by_name(std::string_view kernel_name) {
+  for (const std::uint64_t side : {std::uint64_t{16}, std::uint64_t{32}}) {
+    if (names_any(kernel_name, {side == 16 ? "fft2d_r2c_16x16" : "fft2d_r2c_32x32"})) return side * (side / 2 + 1);
+  }
+  return 0;
+}
+
 bool reads_once_by_name(std::string_view kernel_name) { return names_any(kernel_name, {"singleread"}); }
 
 bool row_per_block_by_name(std::string_view kernel_name) {

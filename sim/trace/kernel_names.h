@@ -91,7 +91,11 @@ struct PlaneThreads {
 // Returns what cuDNN's bn_fw_tr_1C11_kernel_NCHW and bn_bw_1C11_kernel_new name; the latter stores in another way.
 PlaneThreads threads_of_plane_by_name(std::string_view kernel_name);
 
-// Returns whether such a kernel keeps its input until it writes (cuDNN's `singleread`).
+// Returns the frequencies of cuDNN's two-dimensional Fourier transforms of real tiles (fft2d_r2c_32x32), each of which
+// is a plane of the result; 0: it is another kernel.
+std::uint64_t frequencies_by_name(std::string_view kernel_name);
+
+// Returns whether a kernel of batch norm keeps its input until it writes (cuDNN's `singleread`).
 bool reads_once_by_name(std::string_view kernel_name);
 
 // Returns whether all warps of a block walk the same row together, whatever the shape of the block (PyTorch's layer
