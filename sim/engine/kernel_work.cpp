@@ -337,6 +337,30 @@ void plan_frequencies(const KernelWork& work, const trace::Kernel& kernel, Secti
   section.steps = section.loads.steps + section.stores.steps;
 }
 
+// A warp loads and stores a row of its tile at a time, all its loads before its stores.
+void plan_transposition(const KernelWork& work, const trace::Kernel& kernel, Section& section) {
+  const std::uint64_t warps = ceil_div(std::max<std::uint64_t>(1, kernel.block.count()), kWarpThreads);
+  section.loads = section.stores = {std::min(warps, work.images), 1, 1};
+  section.steps = section.loads.steps + section.stores.steps;
+}
+
+// Returns the tensor that the kernel transposes, if its grid has a tile of 32 by 32 elements per block.
+Transposition transposition_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
+  if (!trace::image_per_z_by_name(kernel.name)) return {};
+  std::uint64_t bytes = 0;
+  for (const trace::ObjectAccess& access : kernel.accesses) {
+    std::uint64_t quanta = 0;
+    for (const trace::Extent& extent : access.extents) quanta += extent.count;
+    bytes = std::max(bytes, quanta * quantum_bytes);
+  }
+  const std::uint64_t channels = std::uint64_t{kernel.grid.y} * Transposition::kTileSide;
+  for (const std::uint64_t element_bytes : {4, 2, 1}) {
+    const std::uint64_t pixels = bytes / kernel.grid.z / channels / element_bytes;
+    if (pixels != 0 && Transposition::tiles(pixels) == kernel.grid.x) return {pixels, channels};
+  }
+  return {};
+}
+
 void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, const config::GpuConfig& gpu,
                  std::uint32_t resident_blocks, std::uint64_t capacity_bytes, std::uint64_t known_images) {
   const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
@@ -348,10 +372,12 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   const std::uint64_t shown_images = images_shown_by(kernel);
   const bool by_others = shown_images == 0 && kernel.phases.empty();
   const std::uint64_t frequencies = trace::frequencies_by_name(kernel.name);
-  const std::uint64_t images = frequencies != 0        ? frequencies
-                               : !has_planes(kernel) ? 0
-                               : by_others           ? known_images
-                                                     : shown_images;
+  work.transposition = transposition_of(kernel, places.quantum_bytes);
+  const std::uint64_t images = frequencies != 0                 ? frequencies
+                               : work.transposition.pixels != 0 ? Transposition::kTileSide
+                               : !has_planes(kernel)            ? 0
+                               : by_others                      ? known_images
+                                                                : shown_images;
   std::vector<Part> parts = parts_of(kernel, !tiled && images == 0 && !kernel.phases.empty(), places);
   const std::optional<trace::Loop> loop = loop_of(kernel);
   if (loop) {
@@ -402,7 +428,13 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
         section.steps = plan_tiles(work, kernel, section, known_images);
         break;
       case Pattern::kPlanes:
-        frequencies != 0 ? plan_frequencies(work, kernel, section) : plan_planes(work, kernel, section);
+        if (frequencies != 0) {
+          plan_frequencies(work, kernel, section);
+        } else if (work.transposition.pixels != 0) {
+          plan_transposition(work, kernel, section);
+        } else {
+          plan_planes(work, kernel, section);
+        }
         break;
       default: {
         // Warps unroll: two 16-byte accesses per thread, operand and step, four in row-wise reductions (measured).

@@ -9,7 +9,8 @@
 //            which the blocks that share them march in step; a tile of the output at the end, row by row.
 //            Small inputs are read as a whole.
 //   planes   block b has the b-th plane of every image in an NCHW tensor: loads them image by image, then stores; in a
-//            Fourier transform, the b-th piece of every frequency's plane, which it stores
+//            Fourier transform, the b-th piece of every frequency's plane, which it stores; in a transposition, the
+//            rows of its tile
 //   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp. In a
 //            step a thread takes one touch, one page, or, where the kernel says how much an instruction of a thread
 //            reads, that many bytes: then it comes back to a page many times, and may find that it was evicted
@@ -185,6 +186,15 @@ struct PlaneSweep {
   std::uint32_t steps = 1;  // with as many of the parts each, in whole ones
 };
 
+// A kernel that transposes the images of a tensor from [channels][pixels] to [pixels][channels]: a block has a tile of
+// both. Its "planes" are the rows of the tile.
+struct Transposition {
+  static constexpr std::uint64_t kTileSide = 32;
+  std::uint64_t pixels = 0, channels = 0;  // of an image; 0: another kernel
+
+  static constexpr std::uint64_t tiles(std::uint64_t elements) { return (elements + kTileSide - 1) / kTileSide; }
+};
+
 // Units [first_unit, first_unit + units) of a section: the whole kernel, or one phase.
 struct SectionShape {
   std::uint64_t first_unit = 0, units = 0;
@@ -215,6 +225,7 @@ struct KernelWork {
   TileShape tile;
   std::optional<ConvolutionShape> convolution;  // instead of `tile`
   std::uint64_t images = 1;                     // planes: images of the tensor
+  Transposition transposition;                  // planes
   std::uint32_t unroll = 1;                     // stride: pieces of a block per step
   std::uint32_t access_bytes = 16;  // of a thread, by one instruction, to the largest operand; of a warp at most a page
   Nanoseconds step{};               // duration of a unit's step, as recorded

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/common/random.h"
 #include "sim/engine/even_steps.h"
 #include "sim/engine/section_run.h"
 #include "sim/engine/tile_pages.h"
@@ -92,16 +93,48 @@ void stride_pages(const KernelWork& work, const SectionRun& section, std::uint64
 // Returns whether a step of planes stores. Small operands come in the first and the last step.
 inline bool plane_step_stores(const SectionRun& section, std::uint32_t step) { return step >= section.loads.steps; }
 
+// Elements [begin, end) of an operand of `total`.
+struct PlaneElements {
+  std::uint64_t begin = 0, end = 0, total = 1;
+};
+
+// Returns what of the operand is the unit's plane of an image.
+inline PlaneElements plane_of(const KernelWork& work, const SectionRun& section, bool write, std::uint64_t unit,
+                              std::uint64_t image) {
+  const Transposition& tensor = work.transposition;
+  if (tensor.pixels == 0) {
+    const std::uint64_t plane = image * section.units + unit;
+    return {plane, plane + 1, work.images * section.units};
+  }
+  constexpr std::uint64_t kSide = Transposition::kTileSide;
+  const std::uint64_t pixel = unit % Transposition::tiles(tensor.pixels) * kSide;
+  const std::uint64_t above = unit / Transposition::tiles(tensor.pixels);
+  const std::uint64_t channel = above % Transposition::tiles(tensor.channels) * kSide;
+  const std::uint64_t batch = above / Transposition::tiles(tensor.channels);
+  const std::uint64_t batches =
+      section.units / Transposition::tiles(tensor.pixels) / Transposition::tiles(tensor.channels);
+  const std::uint64_t rows = write ? tensor.pixels : tensor.channels, row = (write ? pixel : channel) + image;
+  const std::uint64_t columns = write ? tensor.channels : tensor.pixels, column = write ? channel : pixel;
+  const std::uint64_t begin = (batch * rows + row) * columns + column;
+  const std::uint64_t width = row < rows ? std::min(kSide, columns - column) : 0;
+  return {begin, begin + width, batches * rows * columns};
+}
+
 // Calls f for a part of the unit's plane of an image.
 template <class F>
 void plane_part(const KernelWork& work, const SectionRun& section, const Operand& operand, std::uint64_t unit,
                 std::uint64_t image, const PlaneSweep& sweep, std::uint64_t part, F&& f) {
-  const std::uint64_t planes = work.images * section.units;
-  const std::uint64_t plane = operand.pages * (image * section.units + unit);  // in pages, times planes
-  const std::uint64_t first = (plane + operand.pages * part / sweep.parts) / planes;
-  const std::uint64_t stop = (plane + operand.pages * (part + 1) / sweep.parts + planes - 1) / planes;
+  const PlaneElements plane = plane_of(work, section, operand.write, unit, image);
+  const std::uint64_t elements = plane.end - plane.begin;
+  if (elements == 0) return;
+  // In pages, times elements, times parts.
+  const WideUnsigned before = WideUnsigned{operand.pages} * plane.begin * sweep.parts;
+  const WideUnsigned of_part = WideUnsigned{operand.pages} * elements;
+  const WideUnsigned page = WideUnsigned{plane.total} * sweep.parts;
+  const auto first = static_cast<std::uint64_t>((before + of_part * part) / page);
+  const auto stop = static_cast<std::uint64_t>((before + of_part * (part + 1) + page - 1) / page);
   const PageRange pages{first, std::max(first + 1, stop)};
-  const std::uint64_t bytes = operand.bytes / planes / sweep.parts;
+  const auto bytes = static_cast<std::uint64_t>(WideUnsigned{operand.bytes} * elements / page);
   const std::uint64_t warps =
       std::min<std::uint64_t>(warps_per_page(work, pages) / sweep.at_once, bytes / pages.pages() / kWarpAccessBytes);
   const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, warps));

@@ -324,6 +324,55 @@ TEST(PlanePages, StepsAreWholeRoundsOrPartsOfOne) {
   EXPECT_THAT(of_step({2, 2, 4}, 1), ElementsAre(1, 3));
 }
 
+// A tensor of 2 images, 40 channels and 50 pixels: two tiles each way. Every element is loaded by one block and stored
+// by one.
+TEST(PlanePages, TilesOfATranspositionCoverTheTensorOnce) {
+  KernelWork work;
+  work.pattern = Pattern::kPlanes;
+  work.images = Transposition::kTileSide;
+  work.transposition = {50, 40};
+  Section plan;
+  plan.units = 2 * 2 * 2;
+  const SectionRun section(plan);
+  for (const bool write : {false, true}) {
+    std::vector<int> touched(2 * 40 * 50);
+    for (std::uint64_t unit = 0; unit < plan.units; ++unit) {
+      for (std::uint64_t row = 0; row < work.images; ++row) {
+        const PlaneElements elements = plane_of(work, section, write, unit, row);
+        EXPECT_EQ(elements.total, touched.size());
+        for (std::uint64_t i = elements.begin; i < elements.end; ++i) ++touched.at(i);
+      }
+    }
+    EXPECT_THAT(touched, ::testing::Each(1));
+  }
+  // Block (1, 0) of the second image: pixels 32 to 49, channels 0 to 31.
+  EXPECT_EQ(plane_of(work, section, true, 5, 2).begin, (50 + 32 + 2) * 40u);
+  EXPECT_EQ(plane_of(work, section, false, 5, 2).begin, (40 + 2) * 50 + 32u);
+}
+
+// A block has a slice of the input, then a piece of each of 3 frequencies.
+TEST(PlanePages, ATransformStoresEveryFrequency) {
+  KernelWork work;
+  work.pattern = Pattern::kPlanes;
+  work.images = 3;
+  Section plan;
+  plan.units = 2;
+  plan.loads = {0, 1, 1};
+  plan.stores = {1, 1, 1};
+  plan.steps = 2;
+  plan.longest = 6;
+  plan.operands = {output_of(4 * kBasePageBytes), output_of(6 * kBasePageBytes)};
+  plan.operands[0].write = false;
+  SectionRun section(plan);
+  section.watched_inputs = {0};
+  section.watched_outputs = {1};
+  std::vector<std::uint64_t> loads, written;
+  plane_pages(work, section, 1, 0, false, Collector{&loads});
+  plane_pages(work, section, 1, 1, true, Collector{&written});
+  EXPECT_THAT(loads, ElementsAre(2, 3));
+  EXPECT_THAT(written, ElementsAre(1, 3, 5));
+}
+
 // Planes of 3 pages, 2 images of 4 channels.
 TEST(PlanePages, ABlockHasItsPlaneOfEveryImage) {
   KernelWork work;

@@ -77,6 +77,12 @@ TEST(KernelNames, BatchNormSaysHowManyThreadsShareAPlane) {
   EXPECT_EQ(threads("bn_bw_1C11_kernel_newILi99999999999999999999E"), std::pair(0ul, 0ul));
 }
 
+TEST(KernelNames, TransformsSayHowManyFrequenciesTheyHave) {
+  EXPECT_EQ(frequencies_by_name("_Z19fft2d_r2c_16x16IfEvP6float2PKT_iiiiiiii"), 16u * 9);
+  EXPECT_EQ(frequencies_by_name("_Z17fft2d_r2c_32x32IfLb0ELj1ELb0EEvP6float2PKT_"), 32u * 17);
+  EXPECT_EQ(frequencies_by_name("fft2d_c2r_32x32"), 0u);
+}
+
 TEST(KernelNames, ConvolutionsSayTheirTileOfPixelsAndChannels) {
   const auto tile =
       pixel_tile_by_name("sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize256x64x8_");
