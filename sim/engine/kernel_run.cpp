@@ -96,7 +96,9 @@ void KernelRun::start(Nanoseconds now) {
   for (SmQueue& sm : sms_) sm.reset((groups + sms - 1) / sms * work_.lanes_per_sm_group);
   for (SmQueue& sm : sms_) sm.resumed = now;
   next_.assign(sms, kNever);
+  due_.resize(sms + 1);
   sm_count_ = sms;
+  UVMSIM_CHECK(work_.lanes >> kBeginLaneBits == 0, "{} lanes", work_.lanes);
   lanes_.assign(work_.lanes, Lane{});
   sections_ = std::vector<SectionRun>(work_.sections.begin(), work_.sections.end());
   for (const SectionRun& section : sections_) most_operands_ = std::max(most_operands_, section.operands.size());
@@ -105,7 +107,11 @@ void KernelRun::start(Nanoseconds now) {
   present_ = now;
   unmap_epoch_ = space_.unmap_epoch(gpu_);
   unmapped_ = false;
-  plain_slices_ = plain_slices(work_);
+  const bool one_step =
+      std::all_of(sections_.begin(), sections_.end(), [](const SectionRun& section) { return section.steps == 1; });
+  kind_ = plain_slices(work_)                ? (one_step ? Units::kOneStep : Units::kPlainSlices)
+          : work_.pattern == Pattern::kTiles ? Units::kTiles
+                                             : Units::kOther;
   begin_section();
   plan_turns();
   plan_requests();
@@ -124,9 +130,9 @@ void KernelRun::start(Nanoseconds now) {
       const std::uint64_t warps = std::uint64_t{group / sms} * work_.warps * work_.lanes_per_sm_group;
       time = first[sm] + ns(warps * system_.runtime.block_launch_ns) + spread(system_.runtime.block_spread_ns);
     }
-    sms_[sm].add_start({time, i});
+    sms_[sm].starts.add({time, i});
   }
-  for (std::uint32_t sm = 0; sm < sms; ++sm) note_next(sm);
+  for (std::uint32_t sm = 0; sm < sms; ++sm) note_next(sm, sms_[sm]);
 }
 
 void KernelRun::start_beside_others(Nanoseconds now, Nanoseconds recorded) {
@@ -137,9 +143,9 @@ void KernelRun::start_beside_others(Nanoseconds now, Nanoseconds recorded) {
 }
 
 // The lane takes the next unit, if one is left.
-bool KernelRun::take_unit(std::uint32_t index) {
+inline bool KernelRun::take_unit(std::uint32_t index) {
   if (next_unit_ == work_.units) return false;
-  while (next_unit_ >= sections_[next_section_].first_unit + sections_[next_section_].units) {
+  while (next_unit_ >= section_end_) {
     ++next_section_;
     begin_section();
   }
@@ -148,29 +154,21 @@ bool KernelRun::take_unit(std::uint32_t index) {
   lane = Lane{};
   lane.sm = sm;
   lane.unit = next_unit_++;
-  lane.section = next_section_;
+  lane.section = &sections_[next_section_];
   lane.has_unit = true;
   plan_shares(index);
   return true;
 }
 
-// The lane begins with the unit that it took. Its number was assigned at `now`, when its place was free; its first
-// instruction comes up to block_start_ns later.
-void KernelRun::start_unit(std::uint32_t index, Nanoseconds now) {
-  if (!lanes_[index].first && !as_recorded_) now += spread(system_.runtime.block_start_ns);
-  if (!issue(index, now)) finish_part(index, now);
-}
-
 // The unit ends at `time`, though stores of it may be outstanding. The next unit gets its number block_start_ns later.
-void KernelRun::end_unit(std::uint32_t index, Nanoseconds time) {
+[[gnu::always_inline]] inline void KernelRun::end_unit(SmQueue& sm, std::uint32_t index, Nanoseconds time) {
   lanes_[index].has_unit = false;
   end_ = std::max(end_, time);
   if (next_unit_ == work_.units) {
     ++idle_lanes_;
     return;
   }
-  SmQueue& sm = sms_[lanes_[index].sm];
-  sm.add_start({time + block_start_, index});
+  sm.starts.add({time + block_start_, index});
 }
 
 Nanoseconds KernelRun::earliest() const {
@@ -179,22 +177,32 @@ Nanoseconds KernelRun::earliest() const {
   return first;
 }
 
-// Units that begin by `until` are numbered in order of time.
-void KernelRun::number_starts(Nanoseconds until) {
+// Numbers the units that begin by `until` on the SMs that are due, in order of time; lanes for which none is left end.
+// None begins before `from`.
+void KernelRun::number_starts(std::span<const std::uint32_t> due, Nanoseconds from, Nanoseconds until) {
+  const auto end = [&](std::uint32_t lane, Nanoseconds time) {
+    ++idle_lanes_;
+    end_ = std::max(end_, time);
+    lanes_[lane].ended = true;
+  };
+  const bool any_left = next_unit_ != work_.units;  // if so, the slice is short
   begins_.clear();
-  for (std::uint32_t sm = 0; sm < sm_count_; ++sm) {
-    if (next_[sm] > until) continue;
-    for (const Turn& start : sms_[sm].starts) {
-      if (start.ready > until) break;
-      if (!lanes_[start.lane].has_unit) begins_.push_back({start.ready, start.lane});
+  for (const std::uint32_t sm : due) {
+    const TurnQueue& starts = sms_[sm].starts;
+    for (std::uint32_t i = 0; i != starts.size() && starts[i].ready <= until; ++i) {
+      const Turn& start = starts[i];
+      if (lanes_[start.lane].has_unit) continue;
+      if (any_left) {
+        begins_.push_back(static_cast<std::uint64_t>((start.ready - from).value) << kBeginLaneBits | start.lane);
+      } else {
+        end(start.lane, start.ready);
+      }
     }
   }
   std::sort(begins_.begin(), begins_.end());
-  for (const Begin& begin : begins_) {
-    if (take_unit(begin.lane)) continue;
-    ++idle_lanes_;
-    end_ = std::max(end_, begin.time);
-    lanes_[begin.lane].ended = true;
+  for (const std::uint64_t begin : begins_) {
+    const auto lane = static_cast<std::uint32_t>(begin & ((1u << kBeginLaneBits) - 1));
+    if (!take_unit(lane)) end(lane, from + Nanoseconds(static_cast<std::int64_t>(begin >> kBeginLaneBits)));
   }
 }
 
@@ -207,9 +215,29 @@ bool KernelRun::run_slice(Nanoseconds until) {
   if (next_unit_ != work_.units) {
     until = std::min(until, first + std::max(block_start_ * 2 - Nanoseconds(1), Nanoseconds{}));
   }
-  number_starts(until);
+  std::uint32_t* end = due_.data();
   for (std::uint32_t sm = 0; sm < sm_count_; ++sm) {
-    if (next_[sm] <= until) run(sm, until);
+    *end = sm;
+    end += next_[sm] <= until;
+  }
+  const std::span<const std::uint32_t> due(due_.data(), end);
+  number_starts(due, first, until);
+  const auto run_all = [&]<Units kUnits>() {
+    for (const std::uint32_t sm : due) run<kUnits>(sm, until);
+  };
+  switch (kind_) {
+    case Units::kOneStep:
+      run_all.operator()<Units::kOneStep>();
+      break;
+    case Units::kPlainSlices:
+      run_all.operator()<Units::kPlainSlices>();
+      break;
+    case Units::kTiles:
+      run_all.operator()<Units::kTiles>();
+      break;
+    case Units::kOther:
+      run_all.operator()<Units::kOther>();
+      break;
   }
   return true;
 }
@@ -276,33 +304,41 @@ void KernelRun::resume(Nanoseconds now) {
 
 void KernelRun::begin_section() {
   const SectionRun& section = sections_[next_section_];
+  section_end_ = section.first_unit + section.units;
   slices_.clear();
-  for (const Operand& operand : section.operands) slices_.push_back({{0, operand.pages, section.units}});
+  for (const Operand& operand : section.operands) {
+    slices_.push_back({{0, operand.pages, section.units}, operand.contiguous ? operand.first_index : Share::kSplit});
+  }
   look_at_operands();
 }
 
+// Computes the shares of the next unit, in kernels of slices.
+inline void KernelRun::plan_slices(const SectionRun& section, Share* share) {
+  const Operand* operand = section.operands.data();
+  for (NextSlice& slice : slices_) {
+    share->begin = slice.begin.value();
+    slice.begin.advance();
+    share->end = slice.begin.value() + (slice.begin.exact() ? 0 : 1);  // a page that two slices share belongs to both
+    if (slice.first_index != Share::kSplit) {
+      share->first_index = slice.first_index + share->begin;
+    } else {
+      const Stretch* stretch = &operand->stretches[slice.stretch];
+      for (; stretch->ordinal + stretch->count <= share->begin; ++stretch) ++slice.stretch;
+      const std::uint64_t into = share->begin - stretch->ordinal;
+      share->first_index = share->end <= stretch->ordinal + stretch->count ? stretch->index + into : Share::kSplit;
+    }
+    ++share;
+    ++operand;
+  }
+}
+
 // Computes the shares of the lane's new unit, in patterns that use them (slices and tiles).
-void KernelRun::plan_shares(std::uint32_t index) {
+inline void KernelRun::plan_shares(std::uint32_t index) {
   const Lane& lane = lanes_[index];
   Share* share = shares_of(index);
-  const SectionRun& section = sections_[lane.section];
+  const SectionRun& section = *lane.section;
   if (work_.pattern == Pattern::kSlices) {
-    const Operand* operand = section.operands.data();
-    for (NextSlice& slice : slices_) {
-      share->begin = slice.begin.value();
-      slice.begin.advance();
-      share->end = slice.begin.value() + (slice.begin.exact() ? 0 : 1);  // a page that two slices share belongs to both
-      if (operand->contiguous) {
-        share->first_index = operand->first_index + share->begin;
-      } else {
-        const Stretch* stretch = &operand->stretches[slice.stretch];
-        for (; stretch->ordinal + stretch->count <= share->begin; ++stretch) ++slice.stretch;
-        const std::uint64_t into = share->begin - stretch->ordinal;
-        share->first_index = share->end <= stretch->ordinal + stretch->count ? stretch->index + into : Share::kSplit;
-      }
-      ++share;
-      ++operand;
-    }
+    plan_slices(section, share);
   } else if (work_.pattern == Pattern::kTiles) {
     plan_marches(work_, section, lane.unit - section.first_unit, share);
   } else {
@@ -312,17 +348,20 @@ void KernelRun::plan_shares(std::uint32_t index) {
 
 // A part of a slice has accesses if the section watches operands of its kind. Small outputs are stored in the last step
 // only.
+template <KernelRun::Units kUnits>
 inline bool KernelRun::issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const {
-  const std::uint32_t last = section.steps - 1;
+  const std::uint32_t step = kUnits == Units::kOneStep ? 0 : lane.step;
+  const std::uint32_t last = kUnits == Units::kOneStep ? 0 : section.steps - 1;
   if (!lane.storing) {
     if (!section.watched_inputs.empty()) return true;
     lane.storing = true;
-    if (section.load_time != Nanoseconds{}) now += latency(lane, false);
-    if (!section.early_stores && lane.step != last) {  // nothing before the last step
-      now += (section.turn() + section.load_time) * (last - lane.step);
+    if (section.load_time != Nanoseconds{}) now += latency(lane, step);
+    if (step != last && !section.early_stores) {  // nothing before the last step
+      now += (section.turn() + section.load_time) * (last - step);
       lane.step = last;
     }
   }
+  if (kUnits == Units::kOneStep) return !section.watched_outputs.empty();
   return section.early_stores || (lane.step == last && !section.watched_outputs.empty());
 }
 
@@ -347,26 +386,10 @@ inline bool KernelRun::issue_other(const SectionRun& section, Lane& lane, const 
   const bool explicit_list = work_.explicit_touches;
   if (!lane.storing && !explicit_list && section.watched_inputs.empty()) {
     lane.storing = true;
-    if (section.load_time != Nanoseconds{}) now += latency(lane, false);
+    if (section.load_time != Nanoseconds{}) now += latency(lane, lane.step);
   }
   const bool any = has_pages(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares);
   if (explicit_list) (lane.storing ? lane.stored : lane.loaded) = any;
-  return any;
-}
-
-inline void KernelRun::queue_part(Lane& lane, std::uint32_t index, Nanoseconds now) {
-  lane.pending = 1;
-  sms_[lane.sm].add({now, index});
-}
-
-inline bool KernelRun::issue(std::uint32_t index, Nanoseconds& now) {
-  notice_unmaps();
-  Lane& lane = lanes_[index];
-  const SectionRun& section = sections_[lane.section];
-  const bool any = plain_slices_                      ? issue_slice(section, lane, now)
-                   : work_.pattern == Pattern::kTiles ? issue_tile(section, lane, shares_of(index), now)
-                                                      : issue_other(section, lane, shares_of(index), now);
-  if (any) queue_part(lane, index, now);
   return any;
 }
 
@@ -395,6 +418,16 @@ void KernelRun::plan_turns() {
   waits_for_stores_ = lone;
   load_time_ = lone || as_recorded_ ? Nanoseconds{} : ns(costs.load_ns);
   load_times_[true] = load_time_;
+  if (load_time_ != Nanoseconds{}) {
+    const auto around = [](std::uint64_t mean_ns, std::int64_t percent) {
+      const auto mean = static_cast<std::int64_t>(mean_ns);
+      const std::int64_t most = mean * percent / 100;
+      return Times{mean - most, 2 * most};
+    };
+    first_latencies_ = around(costs.first_load_ns, 45);
+    latencies_ = around(costs.load_ns, 25);
+    migrated_load_time_ = ns(costs.migrated_load_ns);
+  }
   const auto of = [&](Nanoseconds step, bool stored, bool loaded) {
     const std::uint64_t turn = lone
                                    ? (loaded ? costs.touch_ns : costs.touch_write_ns)
@@ -433,7 +466,7 @@ void KernelRun::plan_requests() {
       section.sizes.assign(section.sizes.size(), {bytes, bytes});
     } else if (work_.pattern == Pattern::kStride) {
       section.sizes.assign(section.sizes.size(), {instruction, instruction});
-    } else if (plain_slices_) {
+    } else if (plain(kind_)) {
       // Warps access the operands as often, the smaller ones by fewer bytes.
       const auto of_warp = [&](std::uint64_t pages) {
         const std::uint64_t bytes = pages * kBasePageBytes / section.units / section.steps / work_.warps;
@@ -443,7 +476,10 @@ void KernelRun::plan_requests() {
       const std::uint32_t instructions = (most + instruction - 1) / instruction;
       for (std::size_t i = 0; i < section.operands.size(); ++i) {
         const std::uint32_t bytes = of_warp(section.operands[i].pages);
-        section.sizes[i] = {bytes, std::max(1u, std::min(instruction, bytes / instructions))};
+        AccessSize& size = section.sizes[i];
+        size = {bytes, std::max(1u, std::min(instruction, bytes / instructions))};
+        size.instruction_requests = instruction_requests(size, section.operands[i].write);
+        size.page_requests = requests(work_.warps, size, section.operands[i].write);
       }
     }
   }
@@ -464,46 +500,42 @@ Nanoseconds KernelRun::pass_time(const SectionRun& section, bool storing, Nanose
 }
 
 // Returns the time from a load to its data, a hash of unit and step.
-Nanoseconds KernelRun::latency(const Lane& lane, bool migrated) const {
-  if (load_time_ == Nanoseconds{}) return load_time_;
-  const config::RuntimeCosts& costs = system_.runtime;
-  if (migrated) return ns(costs.migrated_load_ns);
-  const bool first = lane.step == 0;
-  const auto mean = static_cast<std::int64_t>(first ? costs.first_load_ns : costs.load_ns);
-  const std::int64_t most = mean * (first ? 45 : 25) / 100;
-  const std::uint64_t hash = mixed_bits(lane.unit * 0x9e3779b97f4a7c15u + lane.step + 1);
-  return Nanoseconds(mean - most + static_cast<std::int64_t>(hash >> 40) * 2 * most / (1 << 24));
+inline Nanoseconds KernelRun::latency(const Lane& lane, std::uint32_t step) const {
+  const Times& times = step == 0 ? first_latencies_ : latencies_;
+  const std::uint64_t hash = mixed_bits(lane.unit * 0x9e3779b97f4a7c15u + step + 1);
+  return Nanoseconds(times.least + static_cast<std::int64_t>(hash >> 40) * times.range / (1 << 24));
 }
 
 // Returns the time up to which all parts in the SM's queue are known to find their pages mapped.
 Nanoseconds KernelRun::others_clear_until(const SmQueue& sm) const {
-  Nanoseconds until = sm.starts.empty() ? kNever : sm.starts.front().ready;
-  sm.for_each_waiting([&](const Turn& turn) {
+  Nanoseconds until = sm.starts.next_ready();
+  for (std::uint32_t i = 0; i != sm.parts.size(); ++i) {
+    const Turn& turn = sm.parts[i];
     const Lane& lane = lanes_[turn.lane];
     Nanoseconds clear = turn.ready;
     if (is_clear(lane) && !lane.storing) {
-      const SectionRun& section = sections_[lane.section];
+      const SectionRun& section = *lane.section;
       const bool stores_too = work_.accesses_per_page != 0 ? !section.watched_outputs.empty() : section.early_stores;
       const std::uint32_t end = stores_too ? std::min(lane.clear[0], lane.clear[1]) : lane.clear[0];
       if (end > lane.step) clear += section.step_time * (end - lane.step);
     }
     until = std::min(until, clear);
-  });
+  }
   return until;
 }
 
 // Call when the lane's loads pass at `now`. Skips the next steps that are known to pass before any mapping can change.
 // Returns false if there are none.
-bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
+bool KernelRun::skip_clear_steps(SmQueue& sm, std::uint32_t index, Nanoseconds now) {
   Lane& lane = lanes_[index];
-  if (lane.storing || lane.clear_view != view_) return false;
-  const SectionRun& section = sections_[lane.section];
+  if (!knows_clear_steps(lane)) return false;
+  const SectionRun& section = *lane.section;
   std::uint32_t end = std::min(lane.clear[0], section.steps - 1);
   const bool stores_too = work_.accesses_per_page != 0 ? !section.watched_outputs.empty()
                                                        : section.early_stores && work_.pattern != Pattern::kTiles;
   if (stores_too) end = std::min(end, lane.clear[1]);
   if (end <= lane.step + 1) return false;
-  const Nanoseconds limit = std::min(horizon_, others_clear_until(sms_[lane.sm]));
+  const Nanoseconds limit = std::min(horizon_, others_clear_until(sm));
   if (limit <= now) return false;
   const Nanoseconds step = section.step_time;
   const auto steps = static_cast<std::uint32_t>(
@@ -511,27 +543,57 @@ bool KernelRun::skip_clear_steps(std::uint32_t index, Nanoseconds now) {
   if (steps == 0) return false;
   lane.step += steps;
   now += step * steps;
-  if (!issue(index, now)) finish_part(index, now);
+  go_on(sm, index, now, false);
   return true;
 }
 
-// Call when all accesses of the lane's part have passed. Goes on to the next part that has accesses to check.
-void KernelRun::finish_part(std::uint32_t index, Nanoseconds now) {
+template <KernelRun::Units kUnits>
+void KernelRun::go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool done) {
   Lane& lane = lanes_[index];
-  const SectionRun& section = sections_[lane.section];
-  const bool tiles = work_.pattern == Pattern::kTiles;
-  const bool listed = work_.explicit_touches;  // steps of a list differ in whether they load and store
-  do {
-    if (!lane.storing) {
-      lane.storing = true;
-      if (listed ? lane.loaded : section.load_time != Nanoseconds{}) now += latency(lane, true);
-      if (!tiles || lane.step + 1 == section.steps) continue;  // tiles store in the last step only
+  const SectionRun& section = *lane.section;
+  // Steps of a list differ in whether they load and store.
+  const bool listed = kUnits == Units::kOther && work_.explicit_touches;
+  for (;; done = true) {
+    if (done) {
+      const bool loaded = !lane.storing;
+      if (loaded) {
+        lane.storing = true;
+        if (listed ? lane.loaded : section.load_time != Nanoseconds{}) now += migrated_load_time_;
+      }
+      // Tiles store in the last step only.
+      if (!loaded || (kUnits == Units::kTiles && lane.step + 1 != section.steps)) {
+        now += listed ? turn_times_[lane.stored][lane.loaded] : section.turn();
+        if (kUnits == Units::kOneStep) return end_unit(sm, index, now);
+        lane.storing = lane.stored = lane.loaded = false;
+        if (++lane.step == section.steps) return end_unit(sm, index, now);
+      }
     }
-    const Nanoseconds time = now + (listed ? turn_times_[lane.stored][lane.loaded] : section.turn());
-    lane.storing = lane.stored = lane.loaded = false;
-    if (++lane.step == section.steps) return end_unit(index, time);
-    now = time;
-  } while (!issue(index, now));
+    notice_unmaps();
+    const bool any = plain(kUnits)             ? issue_slice<kUnits>(section, lane, now)
+                     : kUnits == Units::kTiles ? issue_tile(section, lane, shares_of(index), now)
+                                               : issue_other(section, lane, shares_of(index), now);
+    if (!any) continue;
+    lane.pending = 1;
+    return sm.parts.add({now, index});
+  }
+}
+
+template void KernelRun::go_on<KernelRun::Units::kOneStep>(SmQueue&, std::uint32_t, Nanoseconds, bool);
+template void KernelRun::go_on<KernelRun::Units::kPlainSlices>(SmQueue&, std::uint32_t, Nanoseconds, bool);
+template void KernelRun::go_on<KernelRun::Units::kTiles>(SmQueue&, std::uint32_t, Nanoseconds, bool);
+template void KernelRun::go_on<KernelRun::Units::kOther>(SmQueue&, std::uint32_t, Nanoseconds, bool);
+
+void KernelRun::go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool done) {
+  switch (kind_) {
+    case Units::kOneStep:
+      return go_on<Units::kOneStep>(sm, index, now, done);
+    case Units::kPlainSlices:
+      return go_on<Units::kPlainSlices>(sm, index, now, done);
+    case Units::kTiles:
+      return go_on<Units::kTiles>(sm, index, now, done);
+    case Units::kOther:
+      return go_on<Units::kOther>(sm, index, now, done);
+  }
 }
 
 }  // namespace uvmsim::engine

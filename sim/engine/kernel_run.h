@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/common/check.h"
@@ -32,7 +33,7 @@ class KernelRun {
   // A resident unit on its SM.
   struct Lane {
     std::uint64_t unit = 0;
-    std::uint32_t section = 0;
+    const SectionRun* section = nullptr;
     std::uint32_t step = 0;
     std::uint32_t pending = 0;  // accesses of this part that missed and are waited for, and one while any is not taken
     // Steps before these find their loads and stores mapped: seen at that view.
@@ -49,7 +50,16 @@ class KernelRun {
   // The begin of the next unit's slice of an operand.
   struct NextSlice {
     EvenSteps begin;
-    std::size_t stretch = 0;  // the stretch that holds the begin, or an earlier one
+    std::uint64_t first_index = Share::kSplit;  // of the operand, if it is contiguous
+    std::size_t stretch = 0;                    // the stretch that holds the begin, or an earlier one
+  };
+  // What decides how units go through their steps. The functions that most time is spent in exist once for each.
+  // kOneStep: plain slices, all of one step, as most units are.
+  enum class Units : std::uint8_t { kOneStep, kPlainSlices, kTiles, kOther };
+  static constexpr bool plain(Units units) { return units == Units::kOneStep || units == Units::kPlainSlices; }
+  // Evenly distributed times.
+  struct Times {
+    std::int64_t least = 0, range = 0;
   };
 
  public:
@@ -103,6 +113,8 @@ class KernelRun {
   const KernelWork& work() const { return work_; }
 
  private:
+  // There are at most 4096 SMs of 2048 warps; a slice takes at most 20 s.
+  static constexpr unsigned kBeginLaneBits = 24;
   static constexpr std::uint32_t kLoadBytes = 256, kStoreBytes = 128;  // of a request
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   // Returns the time on the kernel's own clock, which stands still while the kernel is suspended. All times below are
@@ -114,7 +126,8 @@ class KernelRun {
     return write ? mine.writable : mine.mapped;
   }
   // Returns the first page in [first, end) of the block that this GPU may not access so; `end` if there is none.
-  unsigned first_missing(std::uint64_t block, bool write, unsigned first, unsigned end) const {
+  // Always inline: millions of looks per second of simulation are a few instructions each.
+  [[gnu::always_inline]] unsigned first_missing(std::uint64_t block, bool write, unsigned first, unsigned end) const {
     const PageMask& pages = usable(block, write);
     const unsigned last = (end - 1) / 64;
     unsigned w = first / 64;
@@ -126,7 +139,8 @@ class KernelRun {
     return std::min(w * 64 + static_cast<unsigned>(__builtin_ctzll(clear)), end);
   }
   // Does the same for positions of an operand.
-  std::uint64_t first_missing(const Operand& operand, const Share& share, const PageRange& pages) const {
+  [[gnu::always_inline]] std::uint64_t first_missing(const Operand& operand, const Share& share,
+                                                     const PageRange& pages) const {
     for (std::uint64_t position = pages.begin; position < pages.end;) {
       const PageRun run = operand.run(share, position, pages.end);
       const unsigned end = unsigned{run.first} + run.count;
@@ -160,26 +174,36 @@ class KernelRun {
   Nanoseconds earliest() const;
   bool run_slice(Nanoseconds until);
   void hear(Nanoseconds until, std::uint32_t enough);
-  void number_starts(Nanoseconds until);
+  void number_starts(std::span<const std::uint32_t> due, Nanoseconds from, Nanoseconds until);
+  template <Units kUnits>
   void run(std::uint32_t sm_index, Nanoseconds until);
-  void note_next(std::uint32_t sm_index);
+  [[gnu::always_inline]] void note_next(std::uint32_t sm_index, const SmQueue& sm) {
+    Nanoseconds next = sm.starts.next_ready();
+    if (!sm.blocked) {
+      const Nanoseconds ready = sm.taking ? sm.now : sm.parts.next_ready();
+      if (ready != kNever) next = std::min(next, std::max(sm.now, ready));
+    }
+    next_[sm_index] = next;
+  }
   bool take_unit(std::uint32_t index);
-  void start_unit(std::uint32_t index, Nanoseconds now);
-  void end_unit(std::uint32_t index, Nanoseconds time);
+  void end_unit(SmQueue& sm, std::uint32_t index, Nanoseconds time);
   Nanoseconds pass_time(const SectionRun& section, bool storing, Nanoseconds running) const;
-  Nanoseconds latency(const Lane& lane, bool migrated) const;
+  Nanoseconds latency(const Lane& lane, std::uint32_t step) const;
   Share* shares_of(std::uint32_t index) { return shares_.data() + index * most_operands_; }
   void plan_shares(std::uint32_t index);
+  void plan_slices(const SectionRun& section, Share* share);
   void plan_turns();
   void plan_requests();
   Nanoseconds spread(std::uint64_t most) { return most == 0 ? Nanoseconds{} : ns(random_.below(most)); }
-  // The lane's present part, all its loads of a step or all its stores, joins the SM's queue. False if there are none.
-  // Steps without any are left out, which takes until `now`.
-  bool issue(std::uint32_t index, Nanoseconds& now);
+  // Goes on with the lane at `now`: with its present part, all its loads of a step or all its stores, or, if that is
+  // done, with the next one. A part joins the SM's queue; parts without accesses are left out, with their time.
+  template <Units kUnits>
+  void go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool done);
+  void go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool done);
+  template <Units kUnits>
   bool issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const;
   bool issue_tile(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
   bool issue_other(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
-  void queue_part(Lane& lane, std::uint32_t index, Nanoseconds now);
   void begin_section();
   void look_at_operands();
   // If pages were unmapped, operands that were found fully mapped must be watched again.
@@ -192,20 +216,26 @@ class KernelRun {
     const unsigned end = unsigned{run.first} + run.count;
     return first_missing(run.block.value, run.write, run.first, end) == end;
   }
-  // Call when an access of the lane passes, or when all accesses of its part are taken.
-  void pass(std::uint32_t index, Nanoseconds now) {
-    Lane& lane = lanes_[index];
-    UVMSIM_CHECK(lane.pending != 0, "lane {} has nothing pending", index);
-    if (--lane.pending == 0) finish_part(index, now);
+  // Call when an access of the lane passes, or when all accesses of its part are taken. Returns whether the part is
+  // done.
+  bool pass(Lane& lane) {
+    UVMSIM_CHECK(lane.pending != 0, "unit {} has nothing pending", lane.unit);
+    return --lane.pending == 0;
   }
-  void finish_part(std::uint32_t index, Nanoseconds now);
+  template <Units kUnits>
   void serve(SmQueue& sm, std::uint32_t sm_index, Nanoseconds until);
   bool take_rest(SmQueue& sm, std::uint32_t sm_index);
   bool raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next);
   Nanoseconds others_clear_until(const SmQueue& sm) const;
-  bool skip_clear_steps(std::uint32_t index, Nanoseconds now);
+  bool skip_clear_steps(SmQueue& sm, std::uint32_t index, Nanoseconds now);
+  // Returns whether later steps of the lane are known to be clear, at the present view.
+  bool knows_clear_steps(const Lane& lane) const {
+    return !lane.storing && lane.clear_view == view_ && lane.clear[0] > lane.step + 1;
+  }
   bool is_clear(const Lane& lane) const { return lane.step < lane.clear[lane.storing] && lane.clear_view == view_; }
-  bool look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest);
+  template <Units kUnits>
+  bool look_at_part(const SectionRun& section, Lane& lane, const Share* shares, std::vector<Untaken>& rest) const;
+  template <Units kUnits>
   bool look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
                      std::vector<Untaken>& rest) const;
   void note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const;
@@ -221,23 +251,19 @@ class KernelRun {
   Counters& counters_;
   Buffers& buffers_;
   Random random_;
-  bool plain_slices_ = false;
+  Units kind_ = Units::kOther;
   bool beside_others_ = false;
   bool as_recorded_ = false;  // loads and block starts are part of the recorded duration
   std::vector<Lane> lanes_;
   std::vector<SmQueue> sms_;
   std::uint32_t sm_count_ = 0;
-  std::vector<Nanoseconds> next_;  // of each SM: when it has anything to do, unless a replay comes before
-  struct Begin {
-    Nanoseconds time{};
-    std::uint32_t lane = 0;
-    bool operator<(const Begin& other) const { return time != other.time ? time < other.time : lane < other.lane; }
-  };
-  std::vector<Begin> begins_;        // of a slice
-  std::vector<Share> shares_;        // by lane and operand: plan_shares()
-  std::size_t most_operands_ = 0;    // of a section
-  std::vector<NextSlice> slices_;    // of each operand
-  std::uint32_t watching_from_ = 0;  // all operands of sections before are watched
+  std::vector<Nanoseconds> next_;      // of each SM: when it has anything to do, unless a replay comes before
+  std::vector<std::uint32_t> due_;     // the SMs that have anything to do in a slice, and room for all
+  std::vector<std::uint64_t> begins_;  // of a slice: kBeginLaneBits of the lane, above them its time since the first
+  std::vector<Share> shares_;          // by lane and operand: plan_shares()
+  std::size_t most_operands_ = 0;      // of a section
+  std::vector<NextSlice> slices_;      // of each operand
+  std::uint32_t watching_from_ = 0;    // all operands of sections before are watched
   std::uint64_t unmap_epoch_ = 0;
   bool unmapped_ = false;  // a page was unmapped since then
   // Increases when mapped pages may have been unmapped, or when other operands are watched.
@@ -245,6 +271,7 @@ class KernelRun {
   std::uint64_t viewed_unmaps_ = 0;
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
+  std::uint64_t section_end_ = 0;  // the first unit after the present section
   std::size_t idle_lanes_ = 0;
   bool waits_for_stores_ = false;
   std::uint32_t stores_out_ = 0;  // accesses that missed and that no unit waits for
@@ -252,11 +279,13 @@ class KernelRun {
   Nanoseconds burst_times_[2];
   Nanoseconds pass_step_{};  // of a part that finds everything mapped: loads, stores
   Nanoseconds block_start_{};
-  Nanoseconds load_time_{};       // of a step's loads
-  Nanoseconds load_times_[2];     // the same, by whether it loads
-  Nanoseconds turn_times_[2][2];  // of a step after its loads: by whether it stored, whether it loaded
-  Nanoseconds present_{};         // the latest that any SM did
-  Nanoseconds horizon_{};         // until then nothing is mapped or unmapped
+  Nanoseconds load_time_{};            // of a step's loads
+  Nanoseconds migrated_load_time_{};   // from a load of pages that have just come to its data
+  Times first_latencies_, latencies_;  // from a unit's first load, and from later ones, to their data
+  Nanoseconds load_times_[2];          // the same, by whether it loads
+  Nanoseconds turn_times_[2][2];       // of a step after its loads: by whether it stored, whether it loaded
+  Nanoseconds present_{};              // the latest that any SM did
+  Nanoseconds horizon_{};              // until then nothing is mapped or unmapped
   gpu::FaultPath path_;
   std::unique_ptr<gpu::FaultUnit> fault_unit_;
   bool whole_gpu_ = false;

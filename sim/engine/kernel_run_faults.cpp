@@ -9,14 +9,43 @@
 
 namespace uvmsim::engine {
 
+// Does the same as look_at_part() for slices.
+template <KernelRun::Units kUnits>
+inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
+                                     std::vector<Untaken>& rest) const {
+  const bool last = kUnits == Units::kOneStep || lane.step + 1 == section.steps;
+  bool missing = false;
+  for (const std::uint32_t i : section.watched(lane.storing)) {
+    const Operand& operand = section.operands[i];
+    if (!last && lane.storing && !stores_in_every_step(section, operand)) continue;
+    const Share& share = shares[i];
+    const PageRange pages = slice_of_step(share, lane.step, kUnits == Units::kOneStep ? 1 : section.steps);
+    std::uint64_t from = pages.begin;
+    if (!missing) {
+      from = first_missing(operand, share, pages);
+      if (from == pages.end) continue;
+      missing = true;
+      rest.clear();
+    }
+    const AccessSize& size = section.sizes[i];
+    const std::uint16_t each =
+        pages.pages() == 1 ? size.page_requests : requests(warps_per_page(work_, pages), size, operand.write);
+    operand.for_each_run(share, from, pages.end, [&](const PageRun& run) {
+      rest.push_back({static_cast<std::uint32_t>(run.block.value), run.first, run.count, each, each,
+                      size.instruction_requests, operand.write, false});
+    });
+  }
+  return missing;
+}
+
 // What of the lane's part comes from its first missing page on goes to `rest`. False if nothing is missing.
-inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untaken>& rest) {
-  Lane& lane = lanes_[lane_index];
+template <KernelRun::Units kUnits>
+inline bool KernelRun::look_at_part(const SectionRun& section, Lane& lane, const Share* shares,
+                                    std::vector<Untaken>& rest) const {
+  if (kUnits == Units::kOneStep) return look_at_slice<kUnits>(section, lane, shares, rest);
   if (is_clear(lane)) return false;
-  const SectionRun& section = sections_[lane.section];
-  const Share* const shares = shares_.data() + lane_index * most_operands_;
-  if (plain_slices_) {
-    if (look_at_slice(section, lane, shares, rest)) return true;
+  if constexpr (kUnits == Units::kPlainSlices) {
+    if (look_at_slice<kUnits>(section, lane, shares, rest)) return true;
     if (section.steps != 1) note_clear_steps(section, lane, shares);
     return false;
   }
@@ -48,34 +77,6 @@ inline bool KernelRun::look_at_part(std::uint32_t lane_index, std::vector<Untake
   return false;
 }
 
-// Does the same for slices.
-inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
-                                     std::vector<Untaken>& rest) const {
-  const bool last = lane.step + 1 == section.steps;
-  bool missing = false;
-  for (const std::uint32_t i : section.watched(lane.storing)) {
-    const Operand& operand = section.operands[i];
-    if (lane.storing && !last && !stores_in_every_step(section, operand)) continue;
-    const Share& share = shares[i];
-    const PageRange pages = slice_of_step(share, lane.step, section.steps);
-    std::uint64_t from = pages.begin;
-    if (!missing) {
-      from = first_missing(operand, share, pages);
-      if (from == pages.end) continue;
-      missing = true;
-      rest.clear();
-    }
-    const AccessSize& size = section.sizes[i];
-    const std::uint16_t each = requests(warps_per_page(work_, pages), size, operand.write);
-    const std::uint16_t instruction = instruction_requests(size, operand.write);
-    operand.for_each_run(share, from, pages.end, [&](const PageRun& run) {
-      rest.push_back({static_cast<std::uint32_t>(run.block.value), run.first, run.count, each, each, instruction,
-                      operand.write, false});
-    });
-  }
-  return missing;
-}
-
 // Call if the lane's present part finds every page mapped. Notes the step up to which its later parts do, too.
 void KernelRun::note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const {
   if (lane.clear_view != view_) lane.clear[!lane.storing] = 0;
@@ -98,7 +99,7 @@ inline bool KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next)
                                       : (next.scattered ? RequestKind::kLoadLane : RequestKind::kLoad);
   const std::uint16_t wanted = sm.mixed ? std::min(next.left, next.per_instruction) : next.left;
   // Warps that wait for loads go on one by one, as their data come.
-  const bool after_loads = next.write ? sections_[lane.section].load_time != Nanoseconds{} : lane.step != 0;
+  const bool after_loads = next.write ? lane.section->load_time != Nanoseconds{} : lane.step != 0;
   const bool one_by_one = !next.scattered && after_loads;
   const bool apart = !next.scattered && (after_loads || !next.write);
   const gpu::Miss miss{PageIndex(page), sm.taken.lane, wanted, next.per_instruction, apart, kind};
@@ -119,7 +120,7 @@ inline bool KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next)
 }
 
 // Takes what is left of the part at the head of the queue. False if the SM has to wait for the next replay.
-bool KernelRun::take_rest(SmQueue& sm, std::uint32_t sm_index) {
+[[gnu::always_inline]] inline bool KernelRun::take_rest(SmQueue& sm, std::uint32_t sm_index) {
   if (sm.mixed) {
     while (!sm.rest.empty()) {
       const std::uint64_t draw = mixed_bits(std::uint64_t{sm_index} << 40 | ++sm.draws);
@@ -163,30 +164,33 @@ bool KernelRun::take_rest(SmQueue& sm, std::uint32_t sm_index) {
 }
 
 // The SM works through its queue up to `until`, or until it has to wait for a replay.
-void KernelRun::serve(SmQueue& sm, std::uint32_t sm_index, Nanoseconds until) {
+template <KernelRun::Units kUnits>
+[[gnu::always_inline]] inline void KernelRun::serve(SmQueue& sm, std::uint32_t sm_index, Nanoseconds until) {
   while (true) {
     if (!sm.taking) {
-      const Nanoseconds ready = sm.next_ready();
-      if (ready == kNever) return;
-      const Nanoseconds now = std::max(sm.now, ready);
+      if (sm.parts.empty()) return;
+      const Nanoseconds now = std::max(sm.now, sm.parts.front().ready);
       if (now > until) return;
       if (sm.requests.stopped(now)) {
         sm.blocked = true;
         return;
       }
       sm.now = now;
-      const std::uint32_t lane = sm.next().lane;
-      if (!look_at_part(lane, sm.rest)) {
-        sm.skip();
+      const std::uint32_t index = sm.parts.front().lane;
+      Lane& lane = lanes_[index];
+      const SectionRun& section = *lane.section;
+      if (!look_at_part<kUnits>(section, lane, shares_of(index), sm.rest)) {
+        sm.parts.pop();
         sm.passed = true;
-        if (!sm.requests.idle() || !skip_clear_steps(lane, now)) {
-          sm.now += pass_time(sections_[lanes_[lane].section], lanes_[lane].storing, now - sm.resumed);
-          finish_part(lane, sm.now);
+        if (kUnits == Units::kOneStep || !knows_clear_steps(lane) || !sm.requests.idle() ||
+            !skip_clear_steps(sm, index, now)) {
+          sm.now += pass_time(section, lane.storing, now - sm.resumed);
+          go_on<kUnits>(sm, index, sm.now, true);
         }
         continue;
       }
       sm.take();
-      if (lanes_[lane].step != 0 && !lanes_[lane].storing && !sm.rest.front().scattered &&
+      if (lane.step != 0 && !lane.storing && !sm.rest.front().scattered &&
           (sm.rest.size() > 1 || sm.rest.front().count > 1))
         sm.mix();
     }
@@ -196,35 +200,34 @@ void KernelRun::serve(SmQueue& sm, std::uint32_t sm_index, Nanoseconds until) {
       return;
     }
     sm.taking = false;
-    pass(sm.taken.lane, sm.now);
+    if (pass(lanes_[sm.taken.lane])) go_on<kUnits>(sm, sm.taken.lane, sm.now, true);
   }
 }
 
 // Units that begin by `until` do, and the SM computes.
+template <KernelRun::Units kUnits>
 void KernelRun::run(std::uint32_t sm_index, Nanoseconds until) {
   SmQueue& sm = sms_[sm_index];
-  std::size_t begun = 0;
-  for (; begun != sm.starts.size() && sm.starts[begun].ready <= until; ++begun) {
-    const Turn start = sm.starts[begun];
+  while (!sm.starts.empty() && sm.starts.front().ready <= until) {
+    const Turn start = sm.starts.front();
     const Lane& lane = lanes_[start.lane];
     if (!lane.has_unit && !lane.ended) break;  // has ended only now
-    if (lane.has_unit) start_unit(start.lane, start.ready);
+    sm.starts.pop();
+    if (!lane.has_unit) continue;
+    // Its number was assigned when its place was free; its first instruction comes up to block_start_ns later.
+    Nanoseconds now = start.ready;
+    if (!lane.first && !as_recorded_) now += spread(system_.runtime.block_start_ns);
+    go_on<kUnits>(sm, start.lane, now, false);
   }
-  if (begun != 0) sm.starts.erase(sm.starts.begin(), sm.starts.begin() + static_cast<std::ptrdiff_t>(begun));
-  if (!sm.blocked) serve(sm, sm_index, until);
+  if (!sm.blocked) serve<kUnits>(sm, sm_index, until);
   present_ = std::max(present_, sm.now);
-  note_next(sm_index);
+  note_next(sm_index, sm);
 }
 
-void KernelRun::note_next(std::uint32_t sm_index) {
-  const SmQueue& sm = sms_[sm_index];
-  Nanoseconds next = sm.starts.empty() ? kNever : sm.starts.front().ready;
-  if (!sm.blocked) {
-    const Nanoseconds ready = sm.taking ? sm.now : sm.next_ready();
-    if (ready != kNever) next = std::min(next, std::max(sm.now, ready));
-  }
-  next_[sm_index] = next;
-}
+template void KernelRun::run<KernelRun::Units::kOneStep>(std::uint32_t, Nanoseconds);
+template void KernelRun::run<KernelRun::Units::kPlainSlices>(std::uint32_t, Nanoseconds);
+template void KernelRun::run<KernelRun::Units::kTiles>(std::uint32_t, Nanoseconds);
+template void KernelRun::run<KernelRun::Units::kOther>(std::uint32_t, Nanoseconds);
 
 void KernelRun::replay(Nanoseconds now, std::uint32_t sms) {
   now = own(now);
@@ -243,7 +246,10 @@ void KernelRun::replay(Nanoseconds now, std::uint32_t sms) {
       return pages.test(static_cast<unsigned>(miss.page.value % kPagesPerBlock));
     };
     const auto passed = [&](const gpu::Miss& miss) {
-      if (!writes(miss) || waits_for_stores_) return pass(miss.owner, reached);
+      if (!writes(miss) || waits_for_stores_) {
+        if (pass(lanes_[miss.owner])) go_on(sm, miss.owner, reached, true);
+        return;
+      }
       --stores_out_;
       end_ = std::max(end_, reached);
     };
@@ -251,7 +257,7 @@ void KernelRun::replay(Nanoseconds now, std::uint32_t sms) {
     sm.now = std::max(sm.now, after);
     sm.resumed = reached;
     sm.blocked = false;
-    note_next(index);
+    note_next(index, sm);
   }
 }
 

@@ -14,6 +14,8 @@ namespace uvmsim::engine {
 struct AccessSize {
   std::uint32_t warp_bytes = 512;         // of all of them
   std::uint32_t instruction_bytes = 512;  // of one of them
+  // Slices: the requests of one instruction, and those of all warps of a unit to one page.
+  std::uint16_t instruction_requests = 1, page_requests = 1;
 };
 
 struct SectionRun : SectionShape {
@@ -32,9 +34,9 @@ struct SectionRun : SectionShape {
       (operand.write ? watched_outputs : watched_inputs).push_back(i);
       if (operand.write && stores_in_every_step(*this, operand)) early_stores = true;
     }
+    watches = !watched_inputs.empty() || !watched_outputs.empty();
   }
-  bool watches() const { return !watched_inputs.empty() || !watched_outputs.empty(); }
-  Nanoseconds turn() const { return watches() ? turn_time : idle_turn_time; }
+  Nanoseconds turn() const { return watches ? turn_time : idle_turn_time; }
   const std::vector<std::uint32_t>& watched(bool stores) const { return stores ? watched_outputs : watched_inputs; }
 
   std::span<const Operand> operands;
@@ -44,6 +46,7 @@ struct SectionRun : SectionShape {
   Nanoseconds step_time{};               // the least duration of a step that finds everything mapped
   // The indices of inputs and outputs that are not known to be fully mapped.
   std::vector<std::uint32_t> watched_inputs, watched_outputs;
+  bool watches = false;                 // any operand
   bool early_stores = false;            // slices: some watched output is written in every step, not only in the last
   std::vector<std::uint64_t> unmapped;  // of each operand, a page that was not mapped at the last look
 };

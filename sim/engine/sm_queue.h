@@ -2,9 +2,9 @@
 // What an SM of a kernel in progress has in hand: what its load/store unit takes next, and what missed.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "sim/common/units.h"
@@ -31,43 +31,59 @@ struct Turn {
   std::uint32_t lane = 0;
 };
 
-class SmQueue {
+// Turns in order of time; of equal times the one that was added first comes first.
+class TurnQueue {
  public:
-  gpu::SmRequests requests;
-  bool blocked = false;   // nothing passes any more until the next replay
-  Nanoseconds now{};      // its load/store unit is free from then on
-  Nanoseconds resumed{};  // it goes on since then
-  bool passed = false;    // an access passed since the last replay
-  // The part at the head of the queue: what of it is neither taken nor known to be mapped.
-  bool taking = false;
-  bool mixed = false;  // `rest` holds single pages, taken instruction by instruction in no order
-  std::uint64_t draws = 0;
-  std::size_t next_rest = 0;
-  Turn taken;
-  std::vector<Untaken> rest;
-  // Lanes that begin their next unit, ascending in time.
-  std::vector<Turn> starts;
-
+  bool empty() const { return begin_ == end_; }
+  std::uint32_t size() const { return end_ - begin_; }
+  const Turn& front() const { return at(begin_); }
+  const Turn& operator[](std::uint32_t index) const { return at(begin_ + index); }
+  // Returns when the first turn is due; kNever if there is none.
+  Nanoseconds next_ready() const { return empty() ? kNever : front().ready; }
   void add(const Turn& turn) {
     std::uint32_t place = end_++;
     for (; place != begin_ && at(place - 1).ready > turn.ready; --place) at(place) = at(place - 1);
     at(place) = turn;
   }
-  void add_start(const Turn& turn) {
-    auto place = starts.end();
-    while (place != starts.begin() && (place - 1)->ready > turn.ready) --place;
-    starts.insert(place, turn);
+  void pop() { ++begin_; }
+  // Removes all turns and makes room for `most`.
+  void reset(std::uint32_t most) {
+    if (ring_.size() < most) ring_.resize(std::bit_ceil(most));
+    mask_ = static_cast<std::uint32_t>(ring_.size() - 1);
+    begin_ = end_ = 0;
   }
-  // When the head of the queue is ready.
-  Nanoseconds next_ready() const { return begin_ == end_ ? kNever : at(begin_).ready; }
-  // The part at the head of the queue, if none is being taken; it must be there.
-  const Turn& next() const { return at(begin_); }
-  // It passes as a whole.
-  void skip() { ++begin_; }
-  // Begins with it; `rest` says what of it is left.
+
+ private:
+  // Positions count up for ever; a place of the ring is a position modulo its size, a power of two.
+  Turn& at(std::uint32_t position) { return ring_[position & mask_]; }
+  const Turn& at(std::uint32_t position) const { return ring_[position & mask_]; }
+
+  std::vector<Turn> ring_;
+  std::uint32_t begin_ = 0, end_ = 0;
+  std::uint32_t mask_ = 0;
+};
+
+class SmQueue {
+ public:
+  TurnQueue parts;       // that wait, at most one of each lane
+  TurnQueue starts;      // lanes that begin their next unit
+  bool blocked = false;  // nothing passes any more until the next replay
+  bool passed = false;   // an access passed since the last replay
+  // The part at the head of the queue: what of it is neither taken nor known to be mapped.
+  bool taking = false;
+  bool mixed = false;     // `rest` holds single pages, taken instruction by instruction in no order
+  Nanoseconds now{};      // its load/store unit is free from then on
+  Nanoseconds resumed{};  // it goes on since then
+  gpu::SmRequests requests;
+  Turn taken;
+  std::size_t next_rest = 0;
+  std::vector<Untaken> rest;
+  std::uint64_t draws = 0;
+
+  // Begins with the part at the head of the queue; `rest` says what of it is left.
   void take() {
-    taken = at(begin_);
-    skip();
+    taken = parts.front();
+    parts.pop();
     taking = true;
     mixed = false;
     next_rest = 0;
@@ -88,13 +104,10 @@ class SmQueue {
   }
   // Parts that are ready at `time`, the one being taken not among them; not more than `most` are counted.
   std::uint32_t waiting(Nanoseconds time, std::uint32_t most) const {
+    most = std::min(most, parts.size());
     std::uint32_t count = 0;
-    while (count < most && begin_ + count != end_ && at(begin_ + count).ready <= time) ++count;
+    while (count < most && parts[count].ready <= time) ++count;
     return count;
-  }
-  template <class F>
-  void for_each_waiting(F&& f) const {
-    for (std::uint32_t place = begin_; place != end_; ++place) f(at(place));
   }
   // Resets all but the memory of the queues, for that many lanes.
   void reset(std::uint32_t lanes) {
@@ -106,20 +119,9 @@ class SmQueue {
     mixed = false;
     draws = 0;
     rest.clear();
-    starts.clear();
-    if (ring_.size() < lanes) ring_.resize(std::bit_ceil(lanes));
-    mask_ = static_cast<std::uint32_t>(ring_.size() - 1);
-    begin_ = end_ = 0;
+    starts.reset(lanes);
+    parts.reset(lanes);
   }
-
- private:
-  // Positions count up for ever; a place of the ring is a position modulo its size, a power of two.
-  Turn& at(std::uint32_t position) { return ring_[position & mask_]; }
-  const Turn& at(std::uint32_t position) const { return ring_[position & mask_]; }
-
-  std::vector<Turn> ring_;  // what waits, at most one part of each lane, ascending in `ready`
-  std::uint32_t begin_ = 0, end_ = 0;
-  std::uint32_t mask_ = 0;
 };
 
 }  // namespace uvmsim::engine

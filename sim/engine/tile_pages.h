@@ -69,6 +69,15 @@ struct CrossPart {
   std::uint64_t part, part_end, parts;
 };
 
+// Returns the pages of whole rows [row, end_row), which must not be empty.
+inline Share rows_of(const KernelWork& work, const Operand& operand, std::uint64_t unit, std::uint64_t row,
+                     std::uint64_t end_row) {
+  const PageRange all = BatchPages(operand, work.tile.batches, TilePlace(work.tile, unit).batch).all();
+  const std::uint64_t bytes = all.pages() * kBasePageBytes;
+  const std::uint64_t end = (bytes * end_row / operand.rows + kBasePageBytes) / kBasePageBytes;
+  return {{all.begin + bytes * row / operand.rows / kBasePageBytes, all.begin + std::min(all.pages(), end)}};
+}
+
 // Calls f(first, end) for the pages of the unit's part of rows [row, end_row).
 template <class F>
 void cross_pages(const KernelWork& work, const Operand& operand, const CrossPart& cross, std::uint64_t unit,
@@ -143,10 +152,12 @@ void tile_loads(const KernelWork& work, const SectionRun& section, std::uint64_t
         if (step == 0 || step + 1 == section.steps) continue;
         const CrossPart cross(work, operand, unit);
         const std::uint64_t row = cross.begin + (step - 1) * kTileCrossRows;
-        cross_pages(work, operand, cross, unit, row, std::min(cross.end, row + kTileCrossRows),
-                    [&](std::uint64_t first, std::uint64_t end) {
-                      operand.for_each_run(first, end, [&](const PageRun& run) { f(run, 1, false); });
-                    });
+        const std::uint64_t end_row = std::min(cross.end, row + kTileCrossRows);
+        // Rows that are mapped as a whole need no look at the part of each.
+        if (row >= end_row || f.passes(operand, rows_of(work, operand, unit, row, end_row))) continue;
+        cross_pages(work, operand, cross, unit, row, end_row, [&](std::uint64_t first, std::uint64_t end) {
+          operand.for_each_run(first, end, [&](const PageRun& run) { f(run, 1, false); });
+        });
         continue;
       }
       case TileRole::kPanel:

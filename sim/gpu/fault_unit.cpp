@@ -2,6 +2,7 @@
 #include "sim/gpu/fault_unit.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace uvmsim::gpu {
 
@@ -14,43 +15,20 @@ FaultUnit::FaultUnit(const FaultPath& path, std::span<const std::uint8_t> gpc_of
     queues_[sm].gpc = gpc_of_sm[sm];
     queues_[sm].place = static_cast<std::uint16_t>(gpc.sms.size());
     gpc.sms.push_back(sm);
-    gpc.next.push_back(kNever.value);
+  }
+  for (Gpc& gpc : gpcs_) {
+    gpc.leaves = std::bit_ceil(gpc.sms.size());
+    gpc.least.assign(2 * gpc.leaves, kNever.value);
   }
   last_gpc_ = gpcs_.size() - 1;
 }
 
-void FaultUnit::send(std::uint32_t sm, const RequestRun& run) {
-  UVMSIM_CHECK(run.count != 0, "SM {}: a run of no requests", sm);
-  Queue& queue = queues_[sm];
-  const bool waits = queue.head != queue.runs.size();
-  UVMSIM_CHECK(!waits || queue.runs.back().first <= run.first, "SM {}: runs out of order", sm);
-  if (!waits) {
-    queue.runs.clear();
-    queue.head = 0;
-    queue.taken = 0;
-    Gpc& gpc = gpcs_[queue.gpc];
-    gpc.next[queue.place] = key(run.first.value, queue.place);
-    gpc.first = std::min(gpc.first, gpc.next[queue.place]);
+void FaultUnit::put_in_turn() {
+  for (const std::uint32_t sm : unordered_) {
+    const Queue& queue = queues_[sm];
+    gpcs_[queue.gpc].set(queue.place, key(queue.runs.front().first.value, queue.place));
   }
-  queue.runs.push_back(run);
-  waiting_ += run.count;
-  last_sent_ = std::max(last_sent_, run.first + Nanoseconds(std::int64_t{run.spacing_ns} * (run.count - 1)));
-}
-
-// Removes the GPC's first request.
-void FaultUnit::pop(Gpc& gpc) {
-  Queue& queue = queues_[gpc.sms[gpc.place()]];
-  const RequestRun& run = queue.runs[queue.head];
-  std::int64_t next = kNever.value;
-  if (++queue.taken < run.count) {
-    next = run.first.value + std::int64_t{run.spacing_ns} * queue.taken;
-  } else {
-    queue.taken = 0;
-    if (++queue.head != queue.runs.size()) next = queue.runs[queue.head].first.value;
-  }
-  gpc.next[queue.place] = next == kNever.value ? next : key(next, queue.place);
-  --waiting_;
-  gpc.look();
+  unordered_.clear();
 }
 
 std::uint64_t FaultUnit::take_unheard(Nanoseconds until) {
@@ -69,7 +47,8 @@ std::uint64_t FaultUnit::take_unheard(Nanoseconds until) {
   return taken;
 }
 
-Nanoseconds FaultUnit::next_arrival() const {
+Nanoseconds FaultUnit::next_arrival() {
+  put_in_turn();
   std::size_t chosen = 0;
   std::int64_t time_ps = 0;
   return choose(chosen, time_ps) ? Nanoseconds(time_ps / 1000) : kNever;
@@ -85,15 +64,13 @@ void FaultUnit::forget() {
   if (waiting_ == 0) return;
   waiting_ = 0;
   last_sent_ = Nanoseconds{};
+  unordered_.clear();
   for (Queue& queue : queues_) {
     queue.runs.clear();
     queue.head = 0;
     queue.taken = 0;
   }
-  for (Gpc& gpc : gpcs_) {
-    std::fill(gpc.next.begin(), gpc.next.end(), kNever.value);
-    gpc.first = kNever.value;
-  }
+  for (Gpc& gpc : gpcs_) gpc.clear();
 }
 
 }  // namespace uvmsim::gpu

@@ -8,6 +8,7 @@
 // need no common clock. The unit orders their runs only up to the time that a caller asks for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -49,7 +50,7 @@ class FaultUnit {
   // Takes the same requests without a call for each. Returns their number.
   std::uint64_t take_unheard(Nanoseconds until);
   // Returns when the unit takes the next request; kNever if none waits.
-  Nanoseconds next_arrival() const;
+  Nanoseconds next_arrival();
   bool empty() const { return waiting_ == 0; }
   std::uint64_t waiting() const { return waiting_; }
 
@@ -71,15 +72,26 @@ class FaultUnit {
     std::uint16_t place = 0;  // index in its GPC's `sms`
   };
   struct Gpc {
-    std::vector<std::int64_t> next;  // of each SM, when its next request was sent, and in the low bits its place
+    // A tree of minima. The leaves say of each SM when its next request was sent, and in the low bits its place; so the
+    // root is the earliest request, of equal ones that of the SM that comes first. Node i is above 2 * i and 2 * i + 1.
+    std::vector<std::int64_t> least;
+    std::size_t leaves = 0;  // a power of two
     std::vector<std::uint32_t> sms;
-    std::int64_t first = kNever.value;  // the earliest of them; of equal ones the SM that comes first
+    std::int64_t first = kNever.value;  // the root
     std::int64_t time() const { return first >> kPlaceBits; }
     std::size_t place() const { return static_cast<std::size_t>(first & ((1 << kPlaceBits) - 1)); }
-    void look() {
-      std::int64_t least = kNever.value;
-      for (const std::int64_t time : next) least = time < least ? time : least;
-      first = least;
+    void set(std::size_t place, std::int64_t key) {
+      std::size_t node = leaves + place;
+      least[node] = key;
+      for (; node != 1; node /= 2) {
+        key = std::min(key, least[node ^ 1]);
+        least[node / 2] = key;
+      }
+      first = key;
+    }
+    void clear() {
+      std::fill(least.begin(), least.end(), kNever.value);
+      first = kNever.value;
     }
   };
 
@@ -87,16 +99,49 @@ class FaultUnit {
   // The GPC whose request the unit takes next, and when; false: nothing waits.
   bool choose(std::size_t& chosen, std::int64_t& time_ps) const;
   void pop(Gpc& gpc);
+  void put_in_turn();
 
   std::int64_t fault_ps_;
   std::int64_t report_ns_;
   std::vector<Queue> queues_;  // by SM
+  // SMs whose first request that waits is not known to their GPC yet. It need not be if requests are only counted.
+  std::vector<std::uint32_t> unordered_;
   std::vector<Gpc> gpcs_;
   std::size_t last_gpc_ = 0;
   std::int64_t free_ps_ = std::numeric_limits<std::int64_t>::min();  // when the unit is free
   std::uint64_t waiting_ = 0;                                        // requests
   Nanoseconds last_sent_{};                                          // upper bound for the waiting requests
 };
+
+[[gnu::always_inline]] inline void FaultUnit::send(std::uint32_t sm, const RequestRun& run) {
+  UVMSIM_CHECK(run.count != 0, "SM {}: a run of no requests", sm);
+  Queue& queue = queues_[sm];
+  if (queue.head == queue.runs.size()) {
+    queue.runs.clear();
+    queue.head = 0;
+    queue.taken = 0;
+    unordered_.push_back(sm);
+  }
+  UVMSIM_CHECK(queue.runs.empty() || queue.runs.back().first <= run.first, "SM {}: runs out of order", sm);
+  queue.runs.push_back(run);
+  waiting_ += run.count;
+  last_sent_ = std::max(last_sent_, run.first + Nanoseconds(std::int64_t{run.spacing_ns} * (run.count - 1)));
+}
+
+// Removes the GPC's first request.
+inline void FaultUnit::pop(Gpc& gpc) {
+  Queue& queue = queues_[gpc.sms[gpc.place()]];
+  const RequestRun& run = queue.runs[queue.head];
+  std::int64_t next = kNever.value;
+  if (++queue.taken < run.count) {
+    next = key(run.first.value + std::int64_t{run.spacing_ns} * queue.taken, queue.place);
+  } else {
+    queue.taken = 0;
+    if (++queue.head != queue.runs.size()) next = key(queue.runs[queue.head].first.value, queue.place);
+  }
+  gpc.set(queue.place, next);
+  --waiting_;
+}
 
 inline bool FaultUnit::choose(std::size_t& chosen, std::int64_t& time_ps) const {
   if (waiting_ == 0) return false;
@@ -117,6 +162,7 @@ inline bool FaultUnit::choose(std::size_t& chosen, std::int64_t& time_ps) const 
 
 template <class F>
 void FaultUnit::take(Nanoseconds until, F&& f) {
+  put_in_turn();
   std::size_t chosen = 0;
   std::int64_t time_ps = 0;
   while (choose(chosen, time_ps)) {

@@ -59,10 +59,12 @@ class SmRequests {
     return kind == RequestKind::kLoad || kind == RequestKind::kLoadLane;
   }
   static constexpr std::uint64_t kPagesPerRegion = 8;  // 32 KB
-  bool new_region(PageIndex page) const {
-    return std::none_of(outstanding_.begin(), outstanding_.end(), [&](const Miss& miss) {
-      return miss.page.value / kPagesPerRegion == page.value / kPagesPerRegion;
-    });
+  // Returns whether the page lies in another region than the first `count` misses.
+  bool new_region(PageIndex page, std::size_t count) const {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (outstanding_[i].page.value / kPagesPerRegion == page.value / kPagesPerRegion) return false;
+    }
+    return true;
   }
   // Returns how many more requests of the kind the SM may send.
   std::uint32_t room(const FaultPath& path, RequestKind kind) const {
@@ -73,13 +75,8 @@ class SmRequests {
     return most > out ? most - out : 0;
   }
   void count(const Miss& miss, std::uint32_t requests) { (is_load(miss.kind) ? loads_ : stores_) += requests; }
-  void keep(const Miss& miss) {
-    regions_ += new_region(miss.page) ? 1 : 0;
-    outstanding_.push_back(miss);
-  }
 
   std::vector<Miss> outstanding_;  // in order of sending
-  std::vector<Miss> before_;       // used by replay()
   std::uint32_t loads_ = 0, stores_ = 0;
   std::uint32_t regions_ = 0;
   Nanoseconds stop_ = kNever;
@@ -87,11 +84,15 @@ class SmRequests {
 };
 
 template <class Known>
-std::uint32_t SmRequests::raise(const FaultPath& path, FaultUnit& unit, std::uint32_t sm, Nanoseconds& now,
-                                const Miss& miss, Known&& known_after) {
+[[gnu::always_inline]] inline std::uint32_t SmRequests::raise(const FaultPath& path, FaultUnit& unit, std::uint32_t sm,
+                                                              Nanoseconds& now, const Miss& miss, Known&& known_after) {
   std::uint32_t allowed = repeats_ || stopped(now) ? 0 : std::min<std::uint32_t>(miss.requests, room(path, miss.kind));
-  if (allowed != 0 && regions_ >= path.regions && new_region(miss.page)) allowed = 0;
-  if (allowed != 0 && stop_ == kNever) stop_ = now + known_after();
+  const bool region = allowed != 0 && new_region(miss.page, outstanding_.size());
+  if (allowed == 0 || (region && regions_ >= path.regions)) {
+    stop_ = std::min(stop_, now);
+    return 0;
+  }
+  if (stop_ == kNever) stop_ = now + known_after();
   const std::uint32_t within = miss.kind == RequestKind::kStore       ? path.request_ns
                                : miss.kind == RequestKind::kStoreLane ? path.store_lane_ns
                                                                       : path.load_ns;
@@ -102,17 +103,19 @@ std::uint32_t SmRequests::raise(const FaultPath& path, FaultUnit& unit, std::uin
   std::uint32_t sent = 0;
   while (sent < allowed && now < stop_) {
     const std::int64_t left_ns = (stop_ - now).value;
-    const std::uint32_t fit = within == 0 ? allowed : static_cast<std::uint32_t>((left_ns + within - 1) / within);
-    const std::uint32_t run = std::min({per_run, allowed - sent, fit});
+    std::uint32_t run = std::min(per_run, allowed - sent);
+    if (std::int64_t{within} * (run - 1) >= left_ns) {
+      run = (static_cast<std::uint32_t>(left_ns) + within - 1) / within;  // of 32 bits: divides much faster
+    }
     unit.send(sm, {now, miss.page, static_cast<std::uint16_t>(run), static_cast<std::uint16_t>(within), miss.kind});
     sent += run;
     now += Nanoseconds(std::int64_t{within} * (run - 1) + after);
   }
   if (sent != 0) {
-    Miss out = miss;
-    out.requests = static_cast<std::uint16_t>(sent);
-    count(out, sent);
-    keep(out);
+    count(miss, sent);
+    regions_ += region ? 1 : 0;
+    outstanding_.push_back(miss);
+    outstanding_.back().requests = static_cast<std::uint16_t>(sent);
   }
   if (sent < miss.requests) stop_ = std::min(stop_, now);
   return sent;
@@ -124,10 +127,9 @@ Nanoseconds SmRequests::replay(const FaultPath& path, FaultUnit& unit, std::uint
   stop_ = kNever;
   repeats_ = false;
   if (outstanding_.empty()) return now;
-  before_.swap(outstanding_);
-  outstanding_.clear();
   loads_ = stores_ = regions_ = 0;
-  for (const Miss& miss : before_) {
+  std::size_t kept = 0;
+  for (const Miss& miss : outstanding_) {
     if (mapped(miss)) {
       passed(miss);
       continue;
@@ -135,9 +137,10 @@ Nanoseconds SmRequests::replay(const FaultPath& path, FaultUnit& unit, std::uint
     unit.send(sm, {now, miss.page, miss.requests, static_cast<std::uint16_t>(path.request_ns), miss.kind});
     now += Nanoseconds(std::int64_t{path.request_ns} * miss.requests);
     count(miss, miss.requests);
-    keep(miss);
+    regions_ += new_region(miss.page, kept) ? 1 : 0;
+    outstanding_[kept++] = miss;
   }
-  before_.clear();
+  outstanding_.resize(kept);
   repeats_ = !outstanding_.empty();
   return now;
 }

@@ -103,7 +103,9 @@ class AddressSpace {
   }
   const ProcessorPages& pages(BlockIndex b, ProcessorId p) const {
     const ProcessorPages* const group = pages_[b.value / kGroup];
-    return group == nullptr ? kNothing : group[b.value % kGroup * processors_ + p.index];
+    if (group == nullptr) [[unlikely]]
+      return kNothing;
+    return group[b.value % kGroup * processors_ + p.index];
   }
 
   // Calls f(block) for those of the blocks [first, first + count) that have state, ascending: blocks that hold pages or
