@@ -168,6 +168,22 @@ struct DriverContext {
   }
 };
 
+// What moves did, for the operation that they are part of.
+struct Moved {
+  bool copied = false;          // demanded pages crossed a link
+  bool populated = false;       // pages came into being on a GPU
+  std::uint32_t evictions = 0;  // chunks that were emptied to make room
+  std::uint64_t evicted_pages = 0;
+
+  Moved& operator+=(const Moved& other) {
+    copied = copied || other.copied;
+    populated = populated || other.populated;
+    evictions += other.evictions;
+    evicted_pages += other.evicted_pages;
+    return *this;
+  }
+};
+
 // The time line of one driver operation: the time that its CPU thread has reached, and the completion of the last GPU
 // work that it pushed (copies, memsets, page-table writes). The two overlap until one waits for the other.
 struct Work {

@@ -17,7 +17,7 @@ policy::Route Departures::way_out(Work& work, BlockIndex b, unsigned gpu, const 
   return choose_route(context_, work, gpu, move);
 }
 
-PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, bool whole) {
+Departures::Left Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, bool whole) {
   VaBlock& block = context_.space.block(b);
   ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   ProcessorPages& host = context_.space.pages(b, kHost);
@@ -26,7 +26,7 @@ PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const Page
   const policy::Route way = copied.empty() ? policy::Route{} : way_out(work, b, gpu, copied, whole);
   if (way.way == policy::Route::Way::kSpare) {
     context_.hooks->take(work, b, gpu, way.gpu, gone, copied);
-    return PageMask::all();  // one piece, so no number of pages
+    return {gone.count(), PageMask::all()};
   }
   const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
   if (!copied.empty()) {
@@ -47,7 +47,7 @@ PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const Page
   block.read_duplicated -= gone;
   leave(work, b, gpu, gone);
   map_after_eviction(context_, b, gpu, gone, work.cpu);
-  return copied;
+  return {gone.count(), copied};
 }
 
 Nanoseconds Departures::unmap_victim(const Work& work, BlockIndex b, unsigned gpu, const PageMask& gone) {

@@ -131,16 +131,20 @@ void HarvestMoves::before_arrival(BlockIndex b, unsigned gpu) {
 }
 
 // Evicts ahead of need until the reserve is free.
-void HarvestMoves::after_arrival(Work& work, BlockIndex served, unsigned gpu, std::span<const BlockIndex> spared) {
-  if (!harvest_.choice().pre_evict) return;
+std::uint32_t HarvestMoves::after_arrival(Work& work, BlockIndex served, unsigned gpu,
+                                          std::span<const BlockIndex> spared) {
+  if (!harvest_.choice().pre_evict) return 0;
   const GpuMemory& memory = context_.gpus[gpu].memory;
   Work keeper(std::max(harvest_.keeper_free_at(gpu), work.cpu));
   const BlockIndex alone[] = {served};
   const Demand demand{served, gpu, spared.empty() ? std::span<const BlockIndex>(alone) : spared};
+  std::uint32_t evicted = 0;
   while (memory.free_chunks() + harvest_.lent(gpu) < harvest_.choice().reserve_chunks) {
     if (!residency_.chunks().pre_evict(keeper, demand)) break;
+    ++evicted;
   }
   harvest_.keeper_free_at(gpu) = keeper.cpu;
+  return evicted;
 }
 
 bool HarvestMoves::give_back(Work& work, unsigned gpu) {
@@ -173,13 +177,14 @@ void HarvestMoves::before_block(Work& work, unsigned gpu, BlockIndex b) {
 }
 
 // Fetches a block of a fault batch that was evicted before over the links of peers; other blocks stay on the host.
-void HarvestMoves::fetch_far_block(Work& helper, unsigned gpu, BlockIndex b) {
-  if (context_.space.block(b).evicted.empty() || !may_go_to_spare(b)) return;
+bool HarvestMoves::fetch_far_block(Work& helper, unsigned gpu, BlockIndex b) {
+  if (context_.space.block(b).evicted.empty() || !may_go_to_spare(b)) return false;
   const policy::Route way = way_ahead(helper, b, gpu, TransferCause::kFault);
-  if (way.way != policy::Route::Way::kSpare) return;
+  if (way.way != policy::Route::Way::kSpare) return false;
   fetch_to_spare(helper, b, gpu, way.gpu, TransferCause::kFault);
   ++context_.counters.parallel_fetches;
   helper.cpu = helper.done();  // one block at a time
+  return true;
 }
 
 void HarvestMoves::batch_served(unsigned gpu, PageIndex first, PageIndex last, Nanoseconds free_at) {

@@ -35,7 +35,7 @@ class HarvestMoves final : public MoveHooks {
   void release(BlockIndex block) override { harvest_.release(block); }
   void fetched(BlockIndex block) override;
   void before_arrival(BlockIndex block, unsigned gpu) override;
-  void after_arrival(Work& work, BlockIndex block, unsigned gpu, std::span<const BlockIndex> spared) override;
+  std::uint32_t after_arrival(Work& work, BlockIndex block, unsigned gpu, std::span<const BlockIndex> spared) override;
   void on_eviction(unsigned gpu) override { harvest_.note_eviction(gpu); }
   bool give_back(Work& work, unsigned gpu) override;
   bool may_take(BlockIndex block) const override;
@@ -48,7 +48,7 @@ class HarvestMoves final : public MoveHooks {
   void batch_begins(unsigned gpu) override;
   void before_block(Work& work, unsigned gpu, BlockIndex block) override;
   bool fetches_far_blocks() const override { return harvest_.choice().parallel_fetch; }
-  void fetch_far_block(Work& helper, unsigned gpu, BlockIndex block) override;
+  bool fetch_far_block(Work& helper, unsigned gpu, BlockIndex block) override;
   void batch_served(unsigned gpu, PageIndex first, PageIndex last, Nanoseconds free_at) override;
 
  private:

@@ -45,9 +45,12 @@ class MoveHooks {
   virtual void release(BlockIndex) {}
   // Called when the block was read from lent memory, on its way to the GPU that uses it.
   virtual void fetched(BlockIndex) {}
-  // Called before and after pages come to the GPU; evictions leave the blocks in `spared` alone.
+  // Called before and after pages come to the GPU; evictions leave the blocks in `spared` alone. after_arrival()
+  // returns the number of chunks that it evicted.
   virtual void before_arrival(BlockIndex, unsigned /*gpu*/) {}
-  virtual void after_arrival(Work&, BlockIndex, unsigned /*gpu*/, std::span<const BlockIndex> /*spared*/) {}
+  virtual std::uint32_t after_arrival(Work&, BlockIndex, unsigned /*gpu*/, std::span<const BlockIndex> /*spared*/) {
+    return 0;
+  }
 
   // on_eviction(): the GPU evicts a chunk. give_back(): it needs one; returns true if a chunk is free now.
   virtual void on_eviction(unsigned /*gpu*/) {}
@@ -69,7 +72,7 @@ class MoveHooks {
   virtual void batch_begins(unsigned /*gpu*/) {}
   virtual void before_block(Work&, unsigned /*gpu*/, BlockIndex) {}
   virtual bool fetches_far_blocks() const { return false; }
-  virtual void fetch_far_block(Work& /*helper*/, unsigned /*gpu*/, BlockIndex) {}
+  virtual bool fetch_far_block(Work& /*helper*/, unsigned /*gpu*/, BlockIndex) { return false; }
   virtual void batch_served(unsigned /*gpu*/, PageIndex /*first*/, PageIndex /*last*/, Nanoseconds /*free_at*/) {}
 };
 

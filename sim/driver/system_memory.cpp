@@ -84,8 +84,7 @@ PageMask SystemMemory::surroundings(Work& work, BlockIndex b, const PageMask& fa
   return host_pages(b, wanted) & available;
 }
 
-std::uint32_t SystemMemory::populate(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
-                                     const PageMask& writes) {
+Moved SystemMemory::populate(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads, const PageMask& writes) {
   AddressSpace& space = context_.space;
   const ProcessorPages& host = space.pages(b, kHost);
   const config::CoherenceConfig& costs = context_.system.coherence;
@@ -128,7 +127,7 @@ std::uint32_t SystemMemory::populate(Work& work, unsigned gpu, BlockIndex b, con
     batch_pays_ = false;
     put_on_host(b, on_host, true);
   }
-  return (reads | writes).count();
+  return {.populated = !to_gpu.empty()};
 }
 
 bool SystemMemory::cpu_may(BlockIndex b, unsigned page, bool write) const {
