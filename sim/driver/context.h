@@ -118,6 +118,8 @@ struct KnownFuture {
 };
 
 inline MoveHooks no_hooks;
+class ChunkPrefetch;
+class Harvest;
 class SystemMemory;
 
 struct DriverContext {
@@ -142,6 +144,8 @@ struct DriverContext {
   Nanoseconds route_decision_cost{};
   std::string evict_label = {}, route_label = {};  // for messages
   MoveHooks* hooks = &no_hooks;                    // of harvesting, or no_hooks; never null
+  Harvest* harvest = nullptr;                      // memory that GPUs lend to each other; null: none
+  ChunkPrefetch* ahead = nullptr;                  // null: no prefetch beyond fault batches
   SystemMemory* system_memory = nullptr;           // null: GPUs can access managed memory only
   // The contexts of all processes that share the GPUs, by region of the address space; empty if GPUs are not shared.
   // `evicted_from` counts the evictions that this process made, by the region that lost memory.

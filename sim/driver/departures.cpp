@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/driver/harvest.h"
 #include "sim/driver/mappings.h"
 #include "sim/driver/routing.h"
 
@@ -10,23 +11,27 @@ namespace uvmsim::driver {
 
 // Returns the way of a victim: to where part of it lies already, else as the route policy says.
 policy::Route Departures::way_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& copied, bool whole) {
-  const bool may_stay = whole && context_.hooks->may_take(b);
-  if (const auto way = may_stay ? context_.hooks->way_out(b, gpu) : std::nullopt) return *way;
+  const VaBlock& block = context_.space.block(b);
+  const Harvest* const harvest = context_.harvest;
+  const bool may_stay =
+      whole && harvest != nullptr && harvest->choice().victims && !block.hints.any() && block.read_duplicated.empty();
+  if (const auto way = may_stay ? harvest->way_out(b, gpu) : std::nullopt) return *way;
   policy::Move move = move_of(b, gpu_processor(gpu), kHost, copied, policy::MoveCause::kEvict);
   move.may_stay = may_stay;
   return choose_route(context_, work, gpu, move);
 }
 
-Departures::Left Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, bool whole) {
+PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, bool whole, Moved& moved) {
   VaBlock& block = context_.space.block(b);
   ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   ProcessorPages& host = context_.space.pages(b, kHost);
   const PageMask gone = mine.resident & pages;
+  moved.evicted_pages += gone.count();
   const PageMask copied = gone - host.resident - block.discarded;
   const policy::Route way = copied.empty() ? policy::Route{} : way_out(work, b, gpu, copied, whole);
   if (way.way == policy::Route::Way::kSpare) {
     context_.hooks->take(work, b, gpu, way.gpu, gone, copied);
-    return {gone.count(), PageMask::all()};
+    return PageMask::all();  // one piece, so no number of pages
   }
   const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
   if (!copied.empty()) {
@@ -47,7 +52,7 @@ Departures::Left Departures::push_out(Work& work, BlockIndex b, unsigned gpu, co
   block.read_duplicated -= gone;
   leave(work, b, gpu, gone);
   map_after_eviction(context_, b, gpu, gone, work.cpu);
-  return {gone.count(), copied};
+  return copied;
 }
 
 Nanoseconds Departures::unmap_victim(const Work& work, BlockIndex b, unsigned gpu, const PageMask& gone) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/driver/chunk_prefetch.h"
 #include "sim/driver/mappings.h"
 #include "sim/driver/system_memory.h"
 
@@ -29,11 +30,39 @@ struct GpuQueries final : policy::PrefetchQueries {
 
 }  // namespace
 
+policy::FaultedBlock describe_fault(const DriverContext& context, BlockIndex b, const PageMask& resident,
+                                    const PageMask& faulted, const PageMask& thrashing, Nanoseconds now) {
+  const VaBlock& block = context.space.block(b);
+  return {.block = b,
+          .allocation = {PageIndex(block.range_first.value * kPagesPerBlock),
+                         PageIndex((block.range_first.value + block.range_blocks) * kPagesPerBlock)},
+          .first_page = block.first_page,
+          .end_page = block.end_page,
+          .resident = resident,
+          .faulted = faulted,
+          .thrashing = thrashing,
+          .process = context.process,
+          .now = now};
+}
+
+policy::RestingPages ask_migrator(DriverContext& context, Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
+                                  const PageMask& writes) {
+  const policy::RestingPages rest = context.gpus[gpu].migrator->rest({.block = b,
+                                                                      .range = context.space.block(b).range_first,
+                                                                      .reads = reads,
+                                                                      .writes = writes,
+                                                                      .on_host = context.space.pages(b, kHost).resident,
+                                                                      .memory = memory_use(context.gpus[gpu]),
+                                                                      .now = work.cpu,
+                                                                      .process = context.process});
+  work.cpu += context.migrate_decision_cost;
+  return rest;
+}
+
 Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex b, const BlockPart& part,
                           ProcessorId destination, const PageMask& faulted, const PageMask& thrashing,
                           const PageMask& unmapped, const LookBeyond* beyond) {
   AddressSpace& space = context.space;
-  VaBlock& block = space.block(b);
   PageMask pages = context.whole_pages(b, faulted);
   // Drivers from 590 on do no tree prefetch away from a preferred location.
   const bool away = !part.hints.preferred.is_none() && part.hints.preferred != destination;
@@ -42,21 +71,11 @@ Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex b, cons
 
   const ProcessorPages& there = space.pages(b, destination);
   const PageMask extent = part.extent();
-  const policy::FaultedBlock faulted_block{
-      .block = b,
-      .allocation = {PageIndex(block.range_first.value * kPagesPerBlock),
-                     PageIndex((block.range_first.value + block.range_blocks) * kPagesPerBlock)},
-      .first_page = block.first_page,
-      .end_page = block.end_page,
-      .resident = there.resident & extent,
-      .faulted = faulted,
-      .thrashing = thrashing,
-      .destination_is_preferred = part.hints.preferred == destination,
-      .resident_nowhere = !space.resident_anywhere(b).intersects(extent),
-      .to_host = destination.is_host(),
-      .process = context.process,
-      .now = work.cpu,
-  };
+  const PageMask resident = there.resident & extent;
+  policy::FaultedBlock faulted_block = describe_fault(context, b, resident, faulted, thrashing, work.cpu);
+  faulted_block.destination_is_preferred = part.hints.preferred == destination;
+  faulted_block.resident_nowhere = !space.resident_anywhere(b).intersects(extent);
+  faulted_block.to_host = destination.is_host();
   if (asked) {
     pages |= context.prefetcher.prefetch(faulted_block) & extent;
     if (beyond != nullptr) context.prefetcher.prefetch_beyond(faulted_block, beyond->queries, beyond->spans);
@@ -99,15 +118,19 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   const config::ListenerCosts& listener = context_.system.listener;
   work.spend(context_.costs().batch_ns + context_.costs().raw_fault_ns * fetched +
              listener.of(listener.batch_ns + listener.raw_fault_ns * fetched));
-  MoveHooks& hooks = *context_.hooks;
-  hooks.batch_begins(gpu);
+  if (context_.ahead != nullptr) context_.ahead->stop(gpu);
   if (context_.system_memory != nullptr) context_.system_memory->begin_batch();
   // A helper thread may fetch blocks from the other end of the batch, until the two meet.
   Work helper(work.cpu);
-  std::size_t tail = hooks.fetches_far_blocks() ? sorted_.size() : 0;
+  std::size_t tail = context_.harvest != nullptr && context_.harvest->choice().parallel_fetch ? sorted_.size() : 0;
   for (std::size_t i = 0; i < sorted_.size();) {
     const BlockIndex b(sorted_[i].page() / kPagesPerBlock);
-    tail = fetch_far_blocks(helper, gpu, work.cpu, i, tail, summary);
+    while (helper.cpu <= work.cpu && tail > i) {
+      const BlockIndex far(sorted_[tail - 1].page() / kPagesPerBlock);
+      if (far == b) break;
+      while (tail > i && sorted_[tail - 1].page() / kPagesPerBlock == far.value) --tail;
+      summary.moved.copied |= context_.hooks->fetch_far_block(helper, gpu, far);
+    }
     PageMask reads, writes;
     i = gather_block(i, reads, writes, summary);
     // The cost is per page, as duplicates are skipped at once (uvm_gpu_replayable_faults.c).
@@ -124,8 +147,10 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
     served_.push_back(b);
   }
   if (batcher != nullptr) std::sort(served_.begin(), served_.end());
-  if (!beyond_.empty()) summary.moved += bring_beyond(work, gpu, served_);
-  if (!sorted_.empty()) hooks.batch_served(gpu, PageIndex(lowest), PageIndex(highest), helper.cpu);
+  if (!beyond_.empty()) bring_beyond(work, gpu, served_, summary.moved);
+  if (context_.ahead != nullptr && !sorted_.empty()) {
+    context_.ahead->plan(gpu, PageIndex(lowest), PageIndex(highest), helper.cpu);
+  }
 
   // Page tables, translations and the replay wait for the last copy (uvm_gpu_replayable_faults.c: the batch's tracker).
   if (summary.moved.copied) {
@@ -137,20 +162,6 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
   context_.counters.faulting_pages += summary.faulting_pages;
   context_.counters.duplicate_faults += summary.duplicates;
   return summary;
-}
-
-// Lets the helper fetch blocks from the end of the batch that begins at `first`, as long as it is not later than
-// `until`. Returns the new end.
-std::size_t FaultService::fetch_far_blocks(Work& helper, unsigned gpu, Nanoseconds until, std::size_t first,
-                                           std::size_t end, BatchSummary& summary) {
-  const std::uint64_t near = sorted_[first].page() / kPagesPerBlock;
-  while (helper.cpu <= until && end > first) {
-    const BlockIndex far(sorted_[end - 1].page() / kPagesPerBlock);
-    if (far.value == near) break;
-    while (end > first && sorted_[end - 1].page() / kPagesPerBlock == far.value) --end;
-    summary.moved.copied |= context_.hooks->fetch_far_block(helper, gpu, far);
-  }
-  return end;
 }
 
 // Collects the pages of the block of the fault `first`, and counts duplicates. Returns the first fault of another
@@ -226,7 +237,7 @@ void FaultService::serve(Work& work, unsigned gpu, BlockIndex b, const BlockPart
                          const PageMask& writes, BatchSummary& summary) {
   VaBlock& block = context_.space.block(b);
   const PageMask wanted = reads | writes;
-  context_.hooks->before_block(work, gpu, b);
+  if (context_.ahead != nullptr) context_.ahead->await(work, gpu, b);
   for (const KnownFuture& known : context_.futures) {
     const std::uint64_t first = virtual_address(b, wanted.next_set(0));
     known.future->arrive(policy::ContentIndex(first / known.content_bytes));
@@ -236,7 +247,7 @@ void FaultService::serve(Work& work, unsigned gpu, BlockIndex b, const BlockPart
 
   Destinations to;
   // Pages in lent memory move, whether the host has a copy or not.
-  const bool single = block.read_duplicated.empty() || context_.hooks->holds(b);
+  const bool single = block.read_duplicated.empty() || is_lent(context_, b);
   if (single && !part.hints.any() && !thrashing_.tracks(b)) {
     to.local = wanted;
     if (context_.gpus[gpu].migrator != nullptr) let_rest(work, gpu, b, reads, writes, to);
@@ -259,20 +270,11 @@ void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMa
   AddressSpace& space = context_.space;
   const VaBlock& block = space.block(b);
   const PageMask& mine = space.pages(b, gpu_processor(gpu)).resident;
-  const PageMask& on_host = space.pages(b, kHost).resident;
-  const PageMask elsewhere = space.resident_anywhere(b) - on_host;  // on this GPU or another one
+  const PageMask elsewhere = space.resident_anywhere(b) - space.pages(b, kHost).resident;  // on this GPU or another one
   const PageMask asked = to.local - elsewhere;
   if (asked.empty()) return;
-  const PageMask asked_reads = reads & asked, asked_writes = writes & asked;
-  policy::RestingPages rest = context_.gpus[gpu].migrator->rest({.block = b,
-                                                                 .range = block.range_first,
-                                                                 .reads = asked_reads,
-                                                                 .writes = asked_writes,
-                                                                 .on_host = on_host,
-                                                                 .memory = memory_use(context_.gpus[gpu]),
-                                                                 .now = work.cpu,
-                                                                 .process = context_.process});
-  work.cpu += context_.migrate_decision_cost;
+  const PageMask asked_writes = writes & asked;
+  policy::RestingPages rest = ask_migrator(context_, work, gpu, b, reads & asked, asked_writes);
   rest.pages &= asked | (block.extent() - mine - elsewhere);
   to.resting = {rest.pages, rest.writable & rest.pages};
   // A write to a page that is mapped read-only would fault for ever.
@@ -365,8 +367,7 @@ Moved FaultService::go(Work& work, unsigned gpu, BlockIndex b, const BlockPart& 
   return moved;
 }
 
-Moved FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served) {
-  Moved moved;
+void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served, Moved& moved) {
   for (const policy::PageSpan& span : beyond_) {
     const std::uint64_t end = std::min(span.end.value, context_.space.block_count() * kPagesPerBlock);
     for (std::uint64_t page = span.first.value; page < end;) {
@@ -381,7 +382,6 @@ Moved FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockInde
     }
   }
   beyond_.clear();
-  return moved;
 }
 
 // Migrates the missing pages of a block without faults in this batch. Returns false if none comes.
@@ -407,6 +407,7 @@ bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask&
 
 std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex b, const PageMask& pages) {
   std::uint32_t moved = 0;
+  Moved done;
   beyond_.clear();
   context_.space.for_each_part(b, [&](const BlockPart& part) {
     const PageMask here = pages & part.extent();
@@ -418,10 +419,10 @@ std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex 
     if (coming == 0 && to.host.empty()) return;
     moved += coming;
     work.spend(context_.costs().block_ns);
-    carry_out(work, gpu, b, part, to);
+    done += carry_out(work, gpu, b, part, to);
   });
   served_.assign(1, b);
-  if (!beyond_.empty()) bring_beyond(work, gpu, served_);
+  if (!beyond_.empty()) bring_beyond(work, gpu, served_, done);
   return moved;
 }
 

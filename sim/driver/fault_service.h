@@ -77,8 +77,6 @@ class FaultService {
 
   void tell_batch(std::span<const gmmu::FaultEntry> entries, Nanoseconds now, policy::Batcher* batcher);
   std::size_t gather_block(std::size_t first, PageMask& reads, PageMask& writes, BatchSummary& summary) const;
-  std::size_t fetch_far_blocks(Work& helper, unsigned gpu, Nanoseconds until, std::size_t first, std::size_t end,
-                               BatchSummary& summary);
   void service_part(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const PageMask& reads,
                     const PageMask& writes, BatchSummary& summary);
   void serve(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const PageMask& reads,
@@ -96,7 +94,7 @@ class FaultService {
            ProcessorId destination, const PageMask& pages);
 
   // Migrates what the prefetcher wants beyond the faulted blocks, after all of them are served.
-  Moved bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served);
+  void bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served, Moved& moved);
   bool bring(Work& work, unsigned gpu, BlockIndex block, const PageMask& wanted, std::span<const BlockIndex> spared,
              Moved& moved);
 
@@ -109,6 +107,13 @@ class FaultService {
   std::vector<policy::PageSpan> beyond_;  // the prefetcher's wishes in other blocks
   std::vector<BlockIndex> served_;        // blocks that must not be evicted for these
 };
+
+// Describes the faulted pages of a block that go to one destination to the prefetcher. Refers to the masks.
+policy::FaultedBlock describe_fault(const DriverContext& context, BlockIndex block, const PageMask& resident,
+                                    const PageMask& faulted, const PageMask& thrashing, Nanoseconds now);
+// Asks the GPU's migrate policy, which must exist, which pages stay on the host.
+policy::RestingPages ask_migrator(DriverContext& context, Work& work, unsigned gpu, BlockIndex block,
+                                  const PageMask& reads, const PageMask& writes);
 
 // The queries about other blocks that the prefetcher may make, and the place of its answer about them.
 struct LookBeyond {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/driver/harvest.h"
 #include "sim/driver/mappings.h"
 
 namespace uvmsim::driver {
@@ -10,11 +11,11 @@ namespace uvmsim::driver {
 Moved Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& migration) {
   const Demand demand{b, gpu, migration.spared};
   const Ways ways = ways_from_gpus(work, b, gpu, migration);
-  context_.hooks->before_arrival(b, gpu);
+  if (context_.harvest != nullptr) context_.harvest->adopt(b, gpu);
   context_.host_memory.use(b, migration.pages());
   // Memory comes before the plan, because a short block may lose pages of its own to the evictions.
   Moved moved = ways.moved;
-  moved += chunks_.back(work, demand, migration.pages());
+  chunks_.back(work, demand, migration.pages(), moved);
 
   const Arrival arrival = plan(b, gpu, migration, ways);
   apply(b, gpu, migration, arrival);
@@ -27,7 +28,7 @@ Moved Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration&
   announce(work, b, gpu, migration, arrival);
 
   moved += chunks_.serve_early_victims(work, demand);
-  moved.evictions += context_.hooks->after_arrival(work, b, gpu, migration.spared);
+  context_.hooks->after_arrival(work, b, gpu, migration.spared, moved);
   return moved;
 }
 
@@ -56,16 +57,20 @@ void Residency::apply(BlockIndex b, unsigned gpu, const Migration& migration, co
   VaBlock& block = space.block(b);
   ProcessorPages& host = space.pages(b, kHost);
   const PageMask pages = migration.pages();
+  // Pages that are here already may have copies elsewhere: a write ends their duplication. Peers keep their remote
+  // mappings of pages that are resident only here.
+  const PageMask from_others = arrival.absent | (pages & block.read_duplicated);
+  for (unsigned other = 0; other < space.gpu_count(); ++other) {
+    if (other == gpu) continue;
+    if (migration.duplicate) {
+      protect(context_, b, other, arrival.from_peers);
+    } else {
+      unmap(context_, b, other, from_others);
+    }
+  }
   if (migration.duplicate) {
-    if (!arrival.from_peers.empty()) protect_on_peers(b, gpu, arrival.from_peers);
     block.read_duplicated |= arrival.duplicated;
   } else {
-    // Pages that are here already may have copies elsewhere: a write ends their duplication. Peers keep their remote
-    // mappings of pages that are resident only here.
-    const PageMask from_others = arrival.absent | (pages & block.read_duplicated);
-    for (unsigned other = 0; other < space.gpu_count(); ++other) {
-      if (other != gpu) unmap(context_, b, other, from_others);
-    }
     context_.host_resident_pages -= (host.resident & pages).count();
     host.resident -= pages;
     host.mapped -= pages;
@@ -85,7 +90,7 @@ bool Residency::charge(Work& work, BlockIndex b, unsigned gpu, const Migration& 
   const config::DriverCosts& costs = context_.costs();
   arrival.host_loses.for_each_run(
       [&](unsigned, unsigned count) { work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count); });
-  if (!arrival.from_peers.empty() && !context_.hooks->holds(b)) {
+  if (!arrival.from_peers.empty() && !is_lent(context_, b)) {
     work.spend(costs.unmap_peer_ns + costs.unmap_host_page_ns * arrival.from_peers.count());
   }
   if (migration.duplicate && !arrival.host_loses.empty()) work.spend(costs.protect_block_ns);
@@ -124,17 +129,6 @@ void Residency::announce(const Work& work, BlockIndex b, unsigned gpu, const Mig
   tell(arrival.populated, ResidencyChange::kPopulated);
   tell((arrival.from_host | arrival.from_peers) - arrival.again, ResidencyChange::kLoaded);
   tell(arrival.again, ResidencyChange::kReloaded);
-}
-
-// Makes the copies on peers read-only.
-void Residency::protect_on_peers(BlockIndex b, unsigned gpu, const PageMask& pages) {
-  for (unsigned other = 0; other < context_.space.gpu_count(); ++other) {
-    if (other == gpu) continue;
-    ProcessorPages& theirs = context_.space.pages(b, gpu_processor(other));
-    if (!theirs.writable.intersects(pages)) continue;
-    theirs.writable -= pages;
-    context_.space.note_unmap(other);
-  }
 }
 
 // Chooses the routes of pages on other GPUs to this one. Pages whose route leads through the host are copied there now.
@@ -221,7 +215,9 @@ bool Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseco
     const Nanoseconds read = copies_.carry(work, b, {gpu_processor(other), gpu_processor(gpu)}, ways.detour(other),
                                            std::max(ready, backing_.ready(b, other, here)), load);
     if (chunk.valid()) memory.chunk(chunk).ready = read;
-    if (lent) context_.hooks->fetched(b);
+    if (lent && context_.harvest != nullptr && context_.harvest->take_prefetched(b)) {
+      ++context_.counters.chunk_prefetches_moved_on;
+    }
     pages -= here;
   }
   return demanded;
@@ -270,12 +266,10 @@ bool Residency::fetch_from_gpu(Work& work, BlockIndex b, unsigned gpu, Nanosecon
     }
     copies_.carry(work, b, {gpu_processor(gpu), kHost}, way, ready, migration.part(copied));
   }
-  ProcessorPages& theirs = context_.space.pages(b, gpu_processor(gpu));
   if (!migration.duplicate) {
     departures_.drop_copies(work, b, gpu, migration.pages());
-  } else if (theirs.writable.intersects(migration.pages())) {
-    context_.space.note_unmap(gpu);
-    theirs.writable -= migration.pages();
+  } else {
+    protect(context_, b, gpu, migration.pages());
   }
   return copied.intersects(migration.demanded);
 }

@@ -84,7 +84,6 @@ class Residency {
                       const PageMask& open, const Migration& migration);
   bool copy_from_peers(Work& work, BlockIndex block, unsigned gpu, Nanoseconds ready, PageMask pages,
                        const Migration& migration, const Ways& ways);
-  void protect_on_peers(BlockIndex block, unsigned gpu, const PageMask& pages);
   bool fetch_from_gpu(Work& work, BlockIndex block, unsigned gpu, Nanoseconds ready, const PageMask& copied,
                       const Migration& migration);
 

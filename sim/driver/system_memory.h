@@ -48,7 +48,6 @@ class SystemMemory {
   PageMask host_pages(BlockIndex b, const PageMask& pages) const {
     return pages.grown_to(pages_per_host_page_) & context_.space.block(b).extent();
   }
-  unsigned pages_per_host_page() const { return pages_per_host_page_; }
 
  private:
   bool takes(unsigned gpu, BlockIndex block);
