@@ -117,9 +117,9 @@ struct KnownFuture {
   std::uint64_t content_bytes;
 };
 
-inline MoveHooks no_hooks;
 class ChunkPrefetch;
 class Harvest;
+class HarvestMoves;
 class SystemMemory;
 
 struct DriverContext {
@@ -143,8 +143,8 @@ struct DriverContext {
   Nanoseconds migrate_decision_cost{};
   Nanoseconds route_decision_cost{};
   std::string evict_label = {}, route_label = {};  // for messages
-  MoveHooks* hooks = &no_hooks;                    // of harvesting, or no_hooks; never null
   Harvest* harvest = nullptr;                      // memory that GPUs lend to each other; null: none
+  HarvestMoves* harvest_moves = nullptr;           // this process's part of it
   ChunkPrefetch* ahead = nullptr;                  // null: no prefetch beyond fault batches
   SystemMemory* system_memory = nullptr;           // null: GPUs can access managed memory only
   // The contexts of all processes that share the GPUs, by region of the address space; empty if GPUs are not shared.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/driver/harvest.h"
+#include "sim/driver/harvest_moves.h"
 #include "sim/driver/mappings.h"
 #include "sim/driver/routing.h"
 
@@ -30,7 +30,7 @@ PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const Page
   const PageMask copied = gone - host.resident - block.discarded;
   const policy::Route way = copied.empty() ? policy::Route{} : way_out(work, b, gpu, copied, whole);
   if (way.way == policy::Route::Way::kSpare) {
-    context_.hooks->take(work, b, gpu, way.gpu, gone, copied);
+    context_.harvest_moves->take(work, b, gpu, way.gpu, gone, copied);
     return PageMask::all();  // one piece, so no number of pages
   }
   const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);

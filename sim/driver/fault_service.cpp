@@ -129,7 +129,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
       const BlockIndex far(sorted_[tail - 1].page() / kPagesPerBlock);
       if (far == b) break;
       while (tail > i && sorted_[tail - 1].page() / kPagesPerBlock == far.value) --tail;
-      summary.moved.copied |= context_.hooks->fetch_far_block(helper, gpu, far);
+      summary.moved.copied |= context_.harvest_moves->fetch_far_block(helper, gpu, far);
     }
     PageMask reads, writes;
     i = gather_block(i, reads, writes, summary);

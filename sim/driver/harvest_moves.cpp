@@ -9,7 +9,7 @@ namespace uvmsim::driver {
 
 HarvestMoves::HarvestMoves(Harvest& harvest, DriverContext& context, Residency& residency)
     : harvest_(harvest), context_(context), residency_(residency) {
-  context.hooks = this;
+  context.harvest_moves = this;
   context.harvest = &harvest;
 }
 
@@ -109,7 +109,6 @@ bool HarvestMoves::may_go_to_spare(BlockIndex b) const {
   return alone && !block.hints.any() && block.full_size() && !harvest_.holds(b);
 }
 
-// Evicts ahead of need until the reserve is free.
 void HarvestMoves::after_arrival(Work& work, BlockIndex served, unsigned gpu, std::span<const BlockIndex> spared,
                                  Moved& moved) {
   if (!harvest_.choice().pre_evict) return;
@@ -123,7 +122,6 @@ void HarvestMoves::after_arrival(Work& work, BlockIndex served, unsigned gpu, st
   harvest_.keeper_free_at(gpu) = keeper.cpu;
 }
 
-// Fetches a block of a fault batch that was evicted before over the links of peers; other blocks stay on the host.
 bool HarvestMoves::fetch_far_block(Work& helper, unsigned gpu, BlockIndex b) {
   if (context_.space.block(b).evicted.empty() || !may_go_to_spare(b)) return false;
   const policy::Route way = way_ahead(helper, b, gpu, TransferCause::kFault);

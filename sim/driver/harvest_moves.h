@@ -7,7 +7,7 @@
 
 namespace uvmsim::driver {
 
-class HarvestMoves final : public MoveHooks {
+class HarvestMoves {
  public:
   // Takes part in all moves from now on. Keeps references to all arguments.
   HarvestMoves(Harvest& harvest, DriverContext& context, Residency& residency);
@@ -27,11 +27,13 @@ class HarvestMoves final : public MoveHooks {
   policy::Route way_ahead(Work& helper, BlockIndex block, unsigned gpu, TransferCause cause, std::uint32_t full = 0);
   void fetch_to_spare(Work& helper, BlockIndex block, unsigned gpu, unsigned spare, TransferCause cause);
 
-  void take(Work& work, BlockIndex block, unsigned gpu, unsigned spare, const PageMask& gone,
-            const PageMask& copied) override;
-  void after_arrival(Work& work, BlockIndex block, unsigned gpu, std::span<const BlockIndex> spared,
-                     Moved& moved) override;
-  bool fetch_far_block(Work& helper, unsigned gpu, BlockIndex block) override;
+  // Moves the pages `gone` of a victim to spare memory of a peer, `copied` of them over the link.
+  void take(Work& work, BlockIndex block, unsigned gpu, unsigned spare, const PageMask& gone, const PageMask& copied);
+  // Evicts ahead of need until the reserve is free, after pages of the block came to the GPU.
+  void after_arrival(Work& work, BlockIndex served, unsigned gpu, std::span<const BlockIndex> spared, Moved& moved);
+  // Fetches a block of a fault batch that was evicted before over the links of peers; other blocks stay on the host.
+  // Returns whether it was fetched.
+  bool fetch_far_block(Work& helper, unsigned gpu, BlockIndex block);
 
  private:
   bool may_go_to_spare(BlockIndex block) const;

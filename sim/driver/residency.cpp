@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/driver/harvest.h"
+#include "sim/driver/harvest_moves.h"
 #include "sim/driver/mappings.h"
 
 namespace uvmsim::driver {
@@ -28,7 +28,7 @@ Moved Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration&
   announce(work, b, gpu, migration, arrival);
 
   moved += chunks_.serve_early_victims(work, demand);
-  context_.hooks->after_arrival(work, b, gpu, migration.spared, moved);
+  if (HarvestMoves* const moves = context_.harvest_moves) moves->after_arrival(work, b, gpu, migration.spared, moved);
   return moved;
 }
 
