@@ -25,31 +25,34 @@ PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const Page
   VaBlock& block = context_.space.block(b);
   ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   ProcessorPages& host = context_.space.pages(b, kHost);
+  // Plan.
   const PageMask gone = mine.resident & pages;
-  moved.evicted_pages += gone.count();
   const PageMask copied = gone - host.resident - block.discarded;
+  const PageMask duplicated = gone & block.read_duplicated;
+  moved.evicted_pages += gone.count();
   const policy::Route way = copied.empty() ? policy::Route{} : way_out(work, b, gpu, copied, whole);
   if (way.way == policy::Route::Way::kSpare) {
     context_.harvest_moves->take(work, b, gpu, way.gpu, gone, copied);
     return PageMask::all();  // one piece, so no number of pages
   }
+  // Apply.
   const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
+  host.resident |= copied;
+  context_.owner(b).host_resident_pages += copied.count();
+  block.read_duplicated -= gone;
+  // Charge.
   if (!copied.empty()) {
     host_tier_.back(work, b, copied);
     work.spend(context_.costs().evict_page_ns * copied.count());
     const Nanoseconds ready = std::max(unmapped, host_tier_.admit(work.cpu, b, copied));
     copies_.carry(work, b, {gpu_processor(gpu), kHost}, way, ready, {copied, {}, TransferCause::kEvict});
-    host.resident |= copied;
-    context_.owner(b).host_resident_pages += copied.count();
   }
-  // The host becomes the only holder, also of pages that were duplicated on other GPUs.
-  const PageMask duplicated = gone & block.read_duplicated;
+  // Announce. The host becomes the only holder, also of pages that were duplicated on other GPUs.
   for (unsigned other = 0; other < context_.space.gpu_count() && !duplicated.empty(); ++other) {
     if (other == gpu) continue;
     unmap(context_, b, other, duplicated);
     drop_copies(work, b, other, duplicated);
   }
-  block.read_duplicated -= gone;
   leave(work, b, gpu, gone);
   map_after_eviction(context_, b, gpu, gone, work.cpu);
   return copied;

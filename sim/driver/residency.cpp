@@ -227,51 +227,53 @@ Moved Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   AddressSpace& space = context_.space;
   VaBlock& block = space.block(b);
   ProcessorPages& host = space.pages(b, kHost);
-  Moved moved;
-  const PageMask absent = migration.pages() - host.resident;
-  PageMask zeroed = absent;
-  // Memory, and what lies on the SSD.
+  // Plan.
+  const PageMask pages = migration.pages();
+  const PageMask absent = pages - host.resident;
+  const PageMask unsaved = absent - block.discarded;
+  const PageMask read_back = context_.host_memory.whole_units(pages) & host.resident;
+  // Apply. The pages stay resident on GPUs until they are copied.
+  for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
+    const PageMask& there = space.pages(b, gpu_processor(gpu)).resident;
+    if (migration.duplicate) {
+      block.read_duplicated |= absent & there;
+      protect(context_, b, gpu, pages);
+    } else {
+      unmap(context_, b, gpu, absent | (there & pages));  // remote mappings of pages that the host already holds stay
+    }
+  }
+  if (!migration.duplicate) block.read_duplicated -= pages;
+  block.discarded -= migration.cause == TransferCause::kUser ? pages : absent;
+  host.resident |= absent;
+  context_.host_resident_pages += absent.count();
+  // Charge, and let one GPU after the other drop its copies.
   host_tier_.back(work, b, absent);
   if (block.kind == MemoryKind::kSystem) work.spend(context_.system.coherence.hmm_page_ns * absent.count());
   const Nanoseconds ready = host_tier_.admit(work.cpu, b, absent);
   work.await(ready);
-  work.await(host_tier_.fetch(work.cpu, b, context_.host_memory.whole_units(migration.pages()) & host.resident));
-  // One GPU after the other loses pages.
+  work.await(host_tier_.fetch(work.cpu, b, read_back));
+  Moved moved;
+  PageMask zeroed = absent;
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
     const PageMask there = space.pages(b, gpu_processor(gpu)).resident;
-    // Remote mappings of pages that the host already holds stay.
-    if (!migration.duplicate) unmap(context_, b, gpu, absent | (there & migration.pages()));
-    if (migration.duplicate) block.read_duplicated |= absent & there;
-    moved.copied |= fetch_from_gpu(work, b, gpu, ready, (zeroed & there) - block.discarded, migration);
-    zeroed -= there;  // of several copies, the first is copied
+    const PageMask copied = unsaved & zeroed & there;  // of several copies, the first
+    if (!copied.empty()) {
+      const policy::Route way = way_to_host(work, b, gpu, copied, migration);
+      copies_.carry(work, b, {gpu_processor(gpu), kHost}, way, ready, migration.part(copied));
+    }
+    moved.copied |= copied.intersects(migration.demanded);
+    zeroed -= there;
+    if (!migration.duplicate) departures_.drop_copies(work, b, gpu, pages);
   }
   work.spend(context_.costs().host_zero_page_ns * zeroed.count());
-  if (!migration.duplicate) block.read_duplicated -= migration.pages();
-  block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
-  host.resident |= absent;
-  context_.host_resident_pages += absent.count();
   if (block.hints.accessed_by != 0 && !migration.staged) map_after_migration(context_, work, b, absent);
   return moved;
 }
 
-// Copies `copied` to the host; all pages of the move then leave the GPU, or become read-only there. Returns whether
-// demanded pages were copied.
-bool Residency::fetch_from_gpu(Work& work, BlockIndex b, unsigned gpu, Nanoseconds ready, const PageMask& copied,
-                               const Migration& migration) {
-  if (!copied.empty()) {
-    policy::Route way;
-    if (!migration.staged && asks_route(context_, gpu)) {
-      way =
-          choose_route(context_, work, gpu, move_of(b, gpu_processor(gpu), kHost, copied, migration.cause_of(copied)));
-    }
-    copies_.carry(work, b, {gpu_processor(gpu), kHost}, way, ready, migration.part(copied));
-  }
-  if (!migration.duplicate) {
-    departures_.drop_copies(work, b, gpu, migration.pages());
-  } else {
-    protect(context_, b, gpu, migration.pages());
-  }
-  return copied.intersects(migration.demanded);
+policy::Route Residency::way_to_host(Work& work, BlockIndex b, unsigned gpu, const PageMask& copied,
+                                     const Migration& migration) {
+  if (migration.staged || !asks_route(context_, gpu)) return {};
+  return choose_route(context_, work, gpu, move_of(b, gpu_processor(gpu), kHost, copied, migration.cause_of(copied)));
 }
 
 }  // namespace uvmsim::driver

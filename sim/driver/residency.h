@@ -84,8 +84,8 @@ class Residency {
                       const PageMask& open, const Migration& migration);
   bool copy_from_peers(Work& work, BlockIndex block, unsigned gpu, Nanoseconds ready, PageMask pages,
                        const Migration& migration, const Ways& ways);
-  bool fetch_from_gpu(Work& work, BlockIndex block, unsigned gpu, Nanoseconds ready, const PageMask& copied,
-                      const Migration& migration);
+  policy::Route way_to_host(Work& work, BlockIndex block, unsigned gpu, const PageMask& copied,
+                            const Migration& migration);
 
   DriverContext& context_;
   PageCopies copies_;
