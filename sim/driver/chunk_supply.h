@@ -36,7 +36,7 @@ class ChunkSupply {
   // Evicts the next victim ahead of need. Returns false if there is none.
   bool pre_evict(Work& work, const Demand& demand, Moved& moved);
   // Takes a root chunk away from managed memory until return_unmanaged(), evicting if none is free. Returns an invalid
-  // id if nothing can be evicted. Sets `pages_left` if managed memory had to give way.
+  // id if nothing can be evicted. Sets `pages_left` if pages left the GPU for it.
   ChunkId take_unmanaged(Work& work, unsigned gpu, bool& pages_left);
   void return_unmanaged(unsigned gpu, ChunkId chunk);
 

@@ -172,7 +172,7 @@ struct DriverContext {
   }
 };
 
-// What moves did, for the operation that they are part of.
+// The effects of moves of pages, for the operation that they belong to.
 struct Moved {
   bool copied = false;          // demanded pages crossed a link
   bool populated = false;       // pages came into being on a GPU

@@ -23,7 +23,7 @@ struct BatchSummary {
   std::uint32_t blocks = 0;
   bool lowest_is_write = false;
   bool throttled = false;
-  Moved moved;  // faulted pages, and evictions for them
+  Moved moved;
 
   // Returns whether the replay waits for the GPU's work on pages.
   bool gpu_memory_changed() const { return moved.copied || moved.populated; }
@@ -108,7 +108,7 @@ class FaultService {
   std::vector<BlockIndex> served_;        // blocks that must not be evicted for these
 };
 
-// Describes the faulted pages of a block that go to one destination to the prefetcher. Refers to the masks.
+// Describes to the prefetcher the faulted pages of a block that go to one destination. Keeps references to the masks.
 policy::FaultedBlock describe_fault(const DriverContext& context, BlockIndex block, const PageMask& resident,
                                     const PageMask& faulted, const PageMask& thrashing, Nanoseconds now);
 // Asks the GPU's migrate policy, which must exist, which pages stay on the host.

@@ -56,7 +56,7 @@ class Harvest {
   // Frees the chunk of a block that left it (it was fetched, freed or dropped).
   void release(BlockIndex block);
 
-  // If the GPU lends the chunk of the block, turns it into the GPU's own, as that GPU uses the block itself.
+  // Turns the block's chunk into the GPU's own if the GPU lends it, as that GPU uses the block itself.
   void adopt(BlockIndex block, unsigned gpu);
 
   // Returns the number of chunks that the GPU lends: it can have these without evicting.
