@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/driver/harvest.h"
+
 namespace uvmsim::driver {
 
 policy::ContentIndex Backing::content(BlockIndex b, unsigned unit, unsigned gpu) const {
@@ -50,8 +52,8 @@ void Backing::emptied(BlockIndex b, unsigned gpu, const PageMask& gone) {
   const ChunkId c = own_chunk(b, gpu);
   if (c.valid()) {
     state.evictor->on_emptied(c);
-  } else if (state.memory.whole(b).valid()) {
-    context_.hooks->release(b);
+  } else if (state.memory.whole(b).valid() && context_.harvest != nullptr) {
+    context_.harvest->release(b);
   }
 }
 
@@ -79,8 +81,8 @@ void Backing::release(BlockIndex b, unsigned gpu) {
              whole.valid() && context_.space.block(b).kind == MemoryKind::kSystem) {
     memory.unbind_whole(b);
     memory.release(whole);
-  } else if (whole.valid()) {
-    context_.hooks->release(b);
+  } else if (whole.valid() && context_.harvest != nullptr) {
+    context_.harvest->release(b);
   }
   for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
     const SlotId slot = memory.slot(b, unit);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU memory behind blocks, and what the GPU's evictor is told about it after the allocation. Evictors do not know of
-// memory that a GPU lends to other GPUs (MoveHooks).
+// memory that a GPU lends to other GPUs (Harvest).
 #pragma once
 
 #include "sim/driver/context.h"

@@ -9,7 +9,7 @@ namespace uvmsim::driver {
 
 ChunkPrefetch::ChunkPrefetch(DriverContext& context, Residency& residency, Thrashing& thrashing, HarvestMoves& moves)
     : context_(context), residency_(residency), thrashing_(thrashing), moves_(moves), helpers_(context.gpus.size()) {
-  moves.use(*this);
+  context.ahead = this;
 }
 
 void ChunkPrefetch::stop(unsigned gpu) {
@@ -90,6 +90,13 @@ Nanoseconds ChunkPrefetch::arrival(unsigned gpu, BlockIndex b) const {
     if (copy.block == b && !copy.pages.empty()) done = std::max(done, copy.done);
   }
   return done;
+}
+
+void ChunkPrefetch::await(Work& work, unsigned gpu, BlockIndex b) {
+  const Nanoseconds done = arrival(gpu, b);
+  if (done <= work.cpu) return;
+  ++context_.counters.chunk_prefetches_late;
+  work.cpu = done;
 }
 
 bool ChunkPrefetch::path_busy(const Helper& helper, ProcessorId from, ProcessorId to) const {

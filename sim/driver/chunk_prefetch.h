@@ -35,6 +35,8 @@ class ChunkPrefetch {
 
   // Returns when a block that is on its way to the GPU arrives; 0 if it is not on its way.
   Nanoseconds arrival(unsigned gpu, BlockIndex block) const;
+  // Lets a batch wait until the block has arrived, as the thread that prefetches it holds its lock until then.
+  void await(Work& work, unsigned gpu, BlockIndex block);
 
  private:
   static constexpr unsigned kMostCopies = 2;  // over one path

@@ -5,6 +5,7 @@
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
+#include "sim/driver/harvest.h"
 
 namespace uvmsim::driver {
 
@@ -181,19 +182,19 @@ void ChunkSupply::count_eviction(Work& work, unsigned gpu, std::uint64_t address
 }
 
 // Empties a root chunk that was taken; it stays pinned.
-void ChunkSupply::empty_root(Work& work, unsigned gpu, ChunkId victim) {
+void ChunkSupply::empty_root(Work& work, unsigned gpu, ChunkId victim, Moved& moved) {
   GpuMemory& memory = context_.gpus[gpu].memory;
   PlanHooks* plan = context_.gpus[gpu].plan;
   const bool split = memory.chunk(victim).split;
   work.spend(context_.costs().evict_chunk_ns);
+  ++moved.evictions;
   std::uint64_t copied_bytes = 0;
   std::uint64_t first_block = RootChunk::kNoBlock;
-  const Nanoseconds before = work.pushed;
-  context_.hooks->on_eviction(gpu);
+  if (context_.harvest != nullptr) context_.harvest->note_eviction(gpu);
   memory.for_each_owner(victim, [&](BlockIndex b, const PageMask& part) {
     if (first_block == RootChunk::kNoBlock) first_block = b.value;
     if (plan != nullptr) plan->on_released(b);
-    copied_bytes += departures_.push_out(work, b, gpu, part, !split).count() * kBasePageBytes;
+    copied_bytes += departures_.push_out(work, b, gpu, part, !split, moved).count() * kBasePageBytes;
   });
   RootChunk& root = memory.chunk(victim);
   if (split) {
@@ -207,13 +208,14 @@ void ChunkSupply::empty_root(Work& work, unsigned gpu, ChunkId victim) {
   } else {
     memory.unbind_whole(BlockIndex(root.block));
   }
-  root.ready = copied_bytes == 0 ? work.cpu : std::max(work.pushed, before);
+  root.ready = copied_bytes == 0 ? work.cpu : work.pushed;
   count_eviction(work, gpu, virtual_address(BlockIndex(first_block), 0), copied_bytes);
 }
 
 // Empties and frees the small chunks in `leaving_`. Consecutive chunks of one block are unmapped and copied together,
 // at the cost of one eviction.
-void ChunkSupply::empty_small(Work& work, unsigned gpu) {
+void ChunkSupply::empty_small(Work& work, unsigned gpu, Moved& moved) {
+  moved.evictions += static_cast<std::uint32_t>(leaving_.size());
   GpuMemory& memory = context_.gpus[gpu].memory;
   for (std::size_t next = 0; next < leaving_.size();) {
     const BlockIndex block = memory.owner(GpuMemory::slot_of(leaving_[next])).block;
@@ -225,7 +227,7 @@ void ChunkSupply::empty_small(Work& work, unsigned gpu) {
       pages |= unit_pages(unit);
     }
     work.spend(context_.costs().evict_chunk_ns);
-    const PageMask copied = departures_.push_out(work, block, gpu, pages, false);
+    const PageMask copied = departures_.push_out(work, block, gpu, pages, false, moved);
     const Nanoseconds ready = copied.empty() ? work.cpu : work.pushed;
     for (std::size_t i = first; i < next; ++i) {
       const SlotId slot = GpuMemory::slot_of(leaving_[i]);
@@ -242,11 +244,11 @@ void ChunkSupply::empty_small(Work& work, unsigned gpu) {
 }
 
 // Evicts early victims: the driver's thread starts the copies now and does not wait for them.
-void ChunkSupply::serve_early_victims(Work& work, const Demand& demand) {
+Moved ChunkSupply::serve_early_victims(Work& work, const Demand& demand) {
   const unsigned gpu = demand.gpu;
   Work background(work.cpu);
   GpuMemory& memory = context_.gpus[gpu].memory;
-  const std::uint64_t before = context_.gpus[gpu].resident_pages;
+  Moved moved;
   for (;;) {
     const ChunkId victim = select_early_victim(
         background, Question(context_, demand, background.cpu, backing_.content(demand.block, 0, gpu), leaving_, true));
@@ -254,55 +256,67 @@ void ChunkSupply::serve_early_victims(Work& work, const Demand& demand) {
     if (memory.small_chunks()) {
       leaving_.push_back(victim);
     } else {
-      empty_root(background, gpu, victim);
+      empty_root(background, gpu, victim, moved);
       memory.release(victim);
     }
   }
-  empty_small(background, gpu);
+  empty_small(background, gpu, moved);
   // Nothing arrives in their place, so that no other event reports the new residency.
-  if (context_.gpus[gpu].resident_pages != before) emit_residency(context_, gpu, std::max(work.done(), background.cpu));
+  if (moved.evicted_pages != 0) emit_residency(context_, gpu, std::max(work.done(), background.cpu));
   work.cpu = background.cpu;
+  return moved;
 }
 
 void ChunkSupply::evict_early(Work& work, unsigned gpu, BlockIndex b, bool drop) {
   GpuMemory& memory = context_.gpus[gpu].memory;
   if (drop) departures_.drop_contents(work.cpu, gpu, b);
   const ChunkId chunk = take(gpu, memory.whole(b));
-  empty_root(work, gpu, chunk);
+  Moved moved;
+  empty_root(work, gpu, chunk, moved);
   memory.release(chunk, GpuMemory::Reuse::kLast);
   ++context_.counters.pre_evictions;
 }
 
-bool ChunkSupply::pre_evict(Work& work, const Demand& demand) {
+bool ChunkSupply::pre_evict(Work& work, const Demand& demand, Moved& moved) {
   const policy::ContentIndex incoming = backing_.content(demand.block, 0, demand.gpu);
   const ChunkId victim = select_victim(work, Question(context_, demand, work.cpu, incoming, leaving_));
   if (!victim.valid()) return false;
-  empty_root(work, demand.gpu, victim);
+  empty_root(work, demand.gpu, victim, moved);
   context_.gpus[demand.gpu].memory.release(victim, GpuMemory::Reuse::kLast);
   ++context_.counters.pre_evictions;
   return true;
 }
 
-ChunkId ChunkSupply::take_unmanaged(Work& work, unsigned gpu) {
+// Frees a chunk that the GPU lends to another one. Returns false if there is none.
+bool ChunkSupply::take_back_lent(Work& work, unsigned gpu) {
+  if (context_.harvest == nullptr || !context_.harvest->give_back(work, gpu)) return false;
+  ++context_.counters.spare_chunks_given_back;
+  return true;
+}
+
+ChunkId ChunkSupply::take_unmanaged(Work& work, unsigned gpu, bool& pages_left) {
   GpuMemory& memory = context_.gpus[gpu].memory;
   const Demand nobody{BlockIndex(RootChunk::kNoBlock), gpu};
+  Moved moved;
   ChunkId chunk = memory.allocate();
-  if (!chunk.valid() && context_.hooks->give_back(work, gpu)) chunk = memory.allocate();
+  const bool given_back = !chunk.valid() && take_back_lent(work, gpu);
+  if (given_back) chunk = memory.allocate();
   while (!chunk.valid()) {
     const ChunkId victim = select_victim(work, Question(context_, nobody, work.cpu, policy::kNoContent, leaving_));
     if (!victim.valid()) return {};
     if (memory.small_chunks()) {
       leaving_.push_back(victim);
-      empty_small(work, gpu);
+      empty_small(work, gpu, moved);
       chunk = memory.allocate();
     } else {
-      empty_root(work, gpu, victim);
+      empty_root(work, gpu, victim, moved);
       chunk = victim;
     }
   }
   RootChunk& root = memory.chunk(chunk);
   root.state = ChunkState::kUnmanaged;
   work.await(root.ready);
+  pages_left = pages_left || given_back || moved.evicted_pages != 0;
   return chunk;
 }
 
@@ -314,17 +328,17 @@ void ChunkSupply::tell_allocated(unsigned gpu, ChunkId chunk, policy::ContentInd
   if (!context_.processes.empty()) evictor.on_process(chunk, context_.space.block(b).region);
 }
 
-ChunkId ChunkSupply::allocate_root(Work& work, const Demand& demand) {
+ChunkId ChunkSupply::allocate_root(Work& work, const Demand& demand, Moved& moved) {
   const unsigned gpu = demand.gpu;
   const policy::ContentIndex incoming(demand.block.value);
   GpuState& state = context_.gpus[gpu];
   ChunkId c = state.memory.allocate();
-  if (!c.valid() && context_.hooks->give_back(work, gpu)) c = state.memory.allocate();
+  if (!c.valid() && take_back_lent(work, gpu)) c = state.memory.allocate();
   if (!c.valid()) {
     c = select_victim(work, Question(context_, demand, work.cpu, incoming, leaving_));
     if (!c.valid()) nothing_to_evict(gpu);
-    empty_root(work, gpu, c);
-    reclaim_batch(work, demand);
+    empty_root(work, gpu, c, moved);
+    reclaim_batch(work, demand, moved);
   }
   pinned_.push_back(c);
   ++context_.counters.chunk_allocations;
@@ -333,13 +347,13 @@ ChunkId ChunkSupply::allocate_root(Work& work, const Demand& demand) {
 }
 
 // Evicts the rest of a reclaim batch, beyond the chunk that was needed. Some drivers wait for the copies.
-void ChunkSupply::reclaim_batch(Work& work, const Demand& demand) {
+void ChunkSupply::reclaim_batch(Work& work, const Demand& demand, Moved& moved) {
   GpuMemory& memory = context_.gpus[demand.gpu].memory;
   for (std::uint32_t i = 1; i < context_.system.driver.reclaim_batch; ++i) {
     const policy::ContentIndex incoming(demand.block.value);
     const ChunkId victim = select_victim(work, Question(context_, demand, work.cpu, incoming, leaving_));
     if (!victim.valid()) break;
-    empty_root(work, demand.gpu, victim);
+    empty_root(work, demand.gpu, victim, moved);
     memory.release(victim);
   }
   if (context_.system.driver.reclaim_waits) work.cpu = work.done();
@@ -369,15 +383,15 @@ void ChunkSupply::spend_page_tables(Work& work, BlockIndex b, unsigned gpu) {
   work.spend(context_.costs().new_chunk_ns);
 }
 
-void ChunkSupply::back(Work& work, const Demand& demand, const PageMask& pages) {
+void ChunkSupply::back(Work& work, const Demand& demand, const PageMask& pages, Moved& moved) {
   const BlockIndex b = demand.block;
   const unsigned gpu = demand.gpu;
   GpuMemory& memory = context_.gpus[gpu].memory;
-  if (memory.small_chunks()) return back_small(work, demand, pages);
+  if (memory.small_chunks()) return back_small(work, demand, pages, moved);
   if (context_.space.block(b).full_size()) {
     if (memory.whole(b).valid()) return;
     spend_page_tables(work, b, gpu);
-    memory.bind_whole(b, allocate_root(work, demand));
+    memory.bind_whole(b, allocate_root(work, demand, moved));
     return;
   }
   // An eviction on the way may hit slots of this very block; the loop repeats until all units have memory. It ends
@@ -389,7 +403,7 @@ void ChunkSupply::back(Work& work, const Demand& demand, const PageMask& pages) 
       if (!pages.intersects(unit_pages(unit)) || memory.slot(b, unit).valid()) continue;
       SlotId slot = memory.find_free_slot();
       if (!slot.valid()) {
-        memory.split(allocate_root(work, demand));
+        memory.split(allocate_root(work, demand, moved));
         slot = memory.find_free_slot();
         complete = false;
       }
@@ -401,7 +415,7 @@ void ChunkSupply::back(Work& work, const Demand& demand, const PageMask& pages) 
 }
 
 // Does the same with small chunks. It first pins the block's units that are needed; a block fits into any GPU.
-void ChunkSupply::back_small(Work& work, const Demand& demand, const PageMask& pages) {
+void ChunkSupply::back_small(Work& work, const Demand& demand, const PageMask& pages, Moved& moved) {
   const BlockIndex b = demand.block;
   const unsigned gpu = demand.gpu;
   GpuState& state = context_.gpus[gpu];
@@ -425,7 +439,7 @@ void ChunkSupply::back_small(Work& work, const Demand& demand, const PageMask& p
         select_victim(work, Question(context_, demand, work.cpu, backing_.content(b, unit, gpu), leaving_)));
     if (!leaving_.back().valid()) nothing_to_evict(gpu);
   }
-  empty_small(work, gpu);
+  empty_small(work, gpu, moved);
 
   for (unsigned unit = 0; unit < kBigPagesPerBlock; ++unit) {
     if (!pages.intersects(unit_pages(unit)) || memory.slot(b, unit).valid()) continue;

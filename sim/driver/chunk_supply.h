@@ -21,11 +21,12 @@ class ChunkSupply {
   ChunkSupply(DriverContext& context, Backing& backing, Departures& departures)
       : context_(context), backing_(backing), departures_(departures) {}
 
-  // Makes sure that every page has GPU memory behind it, which cannot be evicted until settle().
-  void back(Work& work, const Demand& demand, const PageMask& pages);
+  // Makes sure that every page has GPU memory behind it, which cannot be evicted until settle(). Adds evictions to
+  // `moved`.
+  void back(Work& work, const Demand& demand, const PageMask& pages, Moved& moved);
   // Ends an operation: what it allocated can be evicted again. serve_early_victims() comes next.
   void settle(unsigned gpu);
-  void serve_early_victims(Work& work, const Demand& demand);
+  Moved serve_early_victims(Work& work, const Demand& demand);
 
   // Returns whether back() finds memory for the pages without evicting spared blocks.
   bool has_room(const Demand& demand, const PageMask& pages) const;
@@ -33,10 +34,10 @@ class ChunkSupply {
   // operation waits for the copy. With `drop` the contents are not copied, and the next touch populates the pages.
   void evict_early(Work& work, unsigned gpu, BlockIndex block, bool drop);
   // Evicts the next victim ahead of need. Returns false if there is none.
-  bool pre_evict(Work& work, const Demand& demand);
+  bool pre_evict(Work& work, const Demand& demand, Moved& moved);
   // Takes a root chunk away from managed memory until return_unmanaged(), evicting if none is free. Returns an invalid
-  // id if nothing can be evicted.
-  ChunkId take_unmanaged(Work& work, unsigned gpu);
+  // id if nothing can be evicted. Sets `pages_left` if pages left the GPU for it.
+  ChunkId take_unmanaged(Work& work, unsigned gpu, bool& pages_left);
   void return_unmanaged(unsigned gpu, ChunkId chunk);
 
  private:
@@ -46,11 +47,12 @@ class ChunkSupply {
   ChunkId select_victim(Work& work, const Question& question);
   ChunkId select_early_victim(Work& work, const Question& question);
   ChunkId checked(const Question& question, ChunkId victim);
-  ChunkId allocate_root(Work& work, const Demand& demand);
-  void reclaim_batch(Work& work, const Demand& demand);
-  void back_small(Work& work, const Demand& demand, const PageMask& pages);
-  void empty_root(Work& work, unsigned gpu, ChunkId victim);
-  void empty_small(Work& work, unsigned gpu);
+  bool take_back_lent(Work& work, unsigned gpu);
+  ChunkId allocate_root(Work& work, const Demand& demand, Moved& moved);
+  void reclaim_batch(Work& work, const Demand& demand, Moved& moved);
+  void back_small(Work& work, const Demand& demand, const PageMask& pages, Moved& moved);
+  void empty_root(Work& work, unsigned gpu, ChunkId victim, Moved& moved);
+  void empty_small(Work& work, unsigned gpu, Moved& moved);
   void count_eviction(Work& work, unsigned gpu, std::uint64_t address, std::uint64_t copied_bytes);
   void spend_page_tables(Work& work, BlockIndex block, unsigned gpu);
   void tell_allocated(unsigned gpu, ChunkId chunk, policy::ContentIndex content, BlockIndex block);

@@ -117,7 +117,9 @@ struct KnownFuture {
   std::uint64_t content_bytes;
 };
 
-inline MoveHooks no_hooks;
+class ChunkPrefetch;
+class Harvest;
+class HarvestMoves;
 class SystemMemory;
 
 struct DriverContext {
@@ -141,7 +143,9 @@ struct DriverContext {
   Nanoseconds migrate_decision_cost{};
   Nanoseconds route_decision_cost{};
   std::string evict_label = {}, route_label = {};  // for messages
-  MoveHooks* hooks = &no_hooks;                    // of harvesting, or no_hooks; never null
+  Harvest* harvest = nullptr;                      // memory that GPUs lend to each other; null: none
+  HarvestMoves* harvest_moves = nullptr;           // this process's part of it
+  ChunkPrefetch* ahead = nullptr;                  // null: no prefetch beyond fault batches
   SystemMemory* system_memory = nullptr;           // null: GPUs can access managed memory only
   // The contexts of all processes that share the GPUs, by region of the address space; empty if GPUs are not shared.
   // `evicted_from` counts the evictions that this process made, by the region that lost memory.
@@ -165,6 +169,22 @@ struct DriverContext {
   // Grows the pages to whole pages of the driver (`driver.page_bytes`), within the block.
   PageMask whole_pages(BlockIndex b, const PageMask& pages) const {
     return pages.grown_to(static_cast<unsigned>(system.driver.page_bytes / kBasePageBytes)) & space.block(b).extent();
+  }
+};
+
+// The effects of moves of pages, for the operation that they belong to.
+struct Moved {
+  bool copied = false;          // demanded pages crossed a link
+  bool populated = false;       // pages came into being on a GPU
+  std::uint32_t evictions = 0;  // chunks that were emptied to make room
+  std::uint64_t evicted_pages = 0;
+
+  Moved& operator+=(const Moved& other) {
+    copied = copied || other.copied;
+    populated = populated || other.populated;
+    evictions += other.evictions;
+    evicted_pages += other.evicted_pages;
+    return *this;
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/driver/harvest_moves.h"
 #include "sim/driver/mappings.h"
 #include "sim/driver/routing.h"
 
@@ -10,41 +11,48 @@ namespace uvmsim::driver {
 
 // Returns the way of a victim: to where part of it lies already, else as the route policy says.
 policy::Route Departures::way_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& copied, bool whole) {
-  const bool may_stay = whole && context_.hooks->may_take(b);
-  if (const auto way = may_stay ? context_.hooks->way_out(b, gpu) : std::nullopt) return *way;
+  const VaBlock& block = context_.space.block(b);
+  const Harvest* const harvest = context_.harvest;
+  const bool may_stay =
+      whole && harvest != nullptr && harvest->choice().victims && !block.hints.any() && block.read_duplicated.empty();
+  if (const auto way = may_stay ? harvest->way_out(b, gpu) : std::nullopt) return *way;
   policy::Move move = move_of(b, gpu_processor(gpu), kHost, copied, policy::MoveCause::kEvict);
   move.may_stay = may_stay;
   return choose_route(context_, work, gpu, move);
 }
 
-PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, bool whole) {
+PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& pages, bool whole, Moved& moved) {
   VaBlock& block = context_.space.block(b);
   ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
   ProcessorPages& host = context_.space.pages(b, kHost);
+  // Plan.
   const PageMask gone = mine.resident & pages;
   const PageMask copied = gone - host.resident - block.discarded;
+  const PageMask duplicated = gone & block.read_duplicated;
+  moved.evicted_pages += gone.count();
   const policy::Route way = copied.empty() ? policy::Route{} : way_out(work, b, gpu, copied, whole);
   if (way.way == policy::Route::Way::kSpare) {
-    context_.hooks->take(work, b, gpu, way.gpu, gone, copied);
+    context_.harvest_moves->take(work, b, gpu, way.gpu, gone, copied);
     return PageMask::all();  // one piece, so no number of pages
   }
+  // Apply.
   const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);
+  host.resident |= copied;
+  context_.owner(b).host_resident_pages += copied.count();
+  block.read_duplicated -= gone;
+  // Charge.
   if (!copied.empty()) {
     host_tier_.back(work, b, copied);
     work.spend(context_.costs().evict_page_ns * copied.count());
     const Nanoseconds ready = std::max(unmapped, host_tier_.admit(work.cpu, b, copied));
     copies_.carry(work, b, {gpu_processor(gpu), kHost}, way, ready, {copied, {}, TransferCause::kEvict});
-    host.resident |= copied;
-    context_.owner(b).host_resident_pages += copied.count();
   }
-  // The host becomes the only holder, also of pages that were duplicated on other GPUs.
-  const PageMask duplicated = gone & block.read_duplicated;
+  // Announce. The host becomes the only holder, also of pages that were duplicated on other GPUs.
   for (unsigned other = 0; other < context_.space.gpu_count() && !duplicated.empty(); ++other) {
     if (other == gpu) continue;
     unmap(context_, b, other, duplicated);
     drop_copies(work, b, other, duplicated);
   }
-  block.read_duplicated -= gone;
   leave(work, b, gpu, gone);
   map_after_eviction(context_, b, gpu, gone, work.cpu);
   return copied;

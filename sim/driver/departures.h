@@ -16,7 +16,7 @@ class Departures {
 
   // Evicts the pages from the GPU. Pages without another copy are copied to the host, or into lent memory of a peer if
   // the `whole` block leaves. Returns the copied pages (all pages if they went to a peer as one piece).
-  PageMask push_out(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, bool whole);
+  PageMask push_out(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, bool whole, Moved& moved);
   // The steps of push_out(), for evictions into memory of a peer. unmap_victim() unmaps the pages everywhere and
   // returns when the GPU's TLBs have dropped them, so that they can be copied; leave() ends their residency on the GPU.
   Nanoseconds unmap_victim(const Work& work, BlockIndex block, unsigned gpu, const PageMask& gone);

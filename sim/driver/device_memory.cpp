@@ -24,13 +24,13 @@ Nanoseconds DeviceMemory::take(unsigned gpu, std::uint64_t bytes, Nanoseconds st
   };
   if (chunks_of(held) >= all) fail();
   Work work(start);
-  const std::uint64_t before = context_.gpus[gpu].resident_pages;
+  bool pages_left = false;
   while (held.chunks.size() < chunks_of(held)) {
-    held.chunks.push_back(chunks_.take_unmanaged(work, gpu));
+    held.chunks.push_back(chunks_.take_unmanaged(work, gpu, pages_left));
     if (!held.chunks.back().valid()) fail();
   }
   // Nothing arrives in place of what was evicted, so that no other event reports the new residency.
-  if (context_.gpus[gpu].resident_pages != before) emit_residency(context_, gpu, work.done());
+  if (pages_left) emit_residency(context_, gpu, work.done());
   return work.done();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/driver/chunk_prefetch.h"
 #include "sim/driver/mappings.h"
 #include "sim/driver/system_memory.h"
 
@@ -29,11 +30,39 @@ struct GpuQueries final : policy::PrefetchQueries {
 
 }  // namespace
 
+policy::FaultedBlock describe_fault(const DriverContext& context, BlockIndex b, const PageMask& resident,
+                                    const PageMask& faulted, const PageMask& thrashing, Nanoseconds now) {
+  const VaBlock& block = context.space.block(b);
+  return {.block = b,
+          .allocation = {PageIndex(block.range_first.value * kPagesPerBlock),
+                         PageIndex((block.range_first.value + block.range_blocks) * kPagesPerBlock)},
+          .first_page = block.first_page,
+          .end_page = block.end_page,
+          .resident = resident,
+          .faulted = faulted,
+          .thrashing = thrashing,
+          .process = context.process,
+          .now = now};
+}
+
+policy::RestingPages ask_migrator(DriverContext& context, Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
+                                  const PageMask& writes) {
+  const policy::RestingPages rest = context.gpus[gpu].migrator->rest({.block = b,
+                                                                      .range = context.space.block(b).range_first,
+                                                                      .reads = reads,
+                                                                      .writes = writes,
+                                                                      .on_host = context.space.pages(b, kHost).resident,
+                                                                      .memory = memory_use(context.gpus[gpu]),
+                                                                      .now = work.cpu,
+                                                                      .process = context.process});
+  work.cpu += context.migrate_decision_cost;
+  return rest;
+}
+
 Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex b, const BlockPart& part,
                           ProcessorId destination, const PageMask& faulted, const PageMask& thrashing,
                           const PageMask& unmapped, const LookBeyond* beyond) {
   AddressSpace& space = context.space;
-  VaBlock& block = space.block(b);
   PageMask pages = context.whole_pages(b, faulted);
   // Drivers from 590 on do no tree prefetch away from a preferred location.
   const bool away = !part.hints.preferred.is_none() && part.hints.preferred != destination;
@@ -42,21 +71,11 @@ Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex b, cons
 
   const ProcessorPages& there = space.pages(b, destination);
   const PageMask extent = part.extent();
-  const policy::FaultedBlock faulted_block{
-      .block = b,
-      .allocation = {PageIndex(block.range_first.value * kPagesPerBlock),
-                     PageIndex((block.range_first.value + block.range_blocks) * kPagesPerBlock)},
-      .first_page = block.first_page,
-      .end_page = block.end_page,
-      .resident = there.resident & extent,
-      .faulted = faulted,
-      .thrashing = thrashing,
-      .destination_is_preferred = part.hints.preferred == destination,
-      .resident_nowhere = !space.resident_anywhere(b).intersects(extent),
-      .to_host = destination.is_host(),
-      .process = context.process,
-      .now = work.cpu,
-  };
+  const PageMask resident = there.resident & extent;
+  policy::FaultedBlock faulted_block = describe_fault(context, b, resident, faulted, thrashing, work.cpu);
+  faulted_block.destination_is_preferred = part.hints.preferred == destination;
+  faulted_block.resident_nowhere = !space.resident_anywhere(b).intersects(extent);
+  faulted_block.to_host = destination.is_host();
   if (asked) {
     pages |= context.prefetcher.prefetch(faulted_block) & extent;
     if (beyond != nullptr) context.prefetcher.prefetch_beyond(faulted_block, beyond->queries, beyond->spans);
@@ -77,84 +96,88 @@ Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex b, cons
 }
 
 BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntry> entries, Nanoseconds start) {
+  BatchSummary summary;
+  std::uint64_t fetched = 0;
   sorted_.clear();
   for (const gmmu::FaultEntry& entry : entries) {
     sorted_.emplace_back(entry.fault.page.value, entry.fault.access, entry.instances);
+    fetched += entry.instances;
   }
   std::sort(sorted_.begin(), sorted_.end(), [](const SortedFault& a, const SortedFault& b) { return a.key < b.key; });
-
-  const std::uint64_t lowest_page = sorted_.empty() ? 0 : sorted_.front().page();
-  const std::uint64_t highest_page = sorted_.empty() ? 0 : sorted_.back().page();
-  const bool lowest_is_write = !sorted_.empty() && sorted_.front().write();
+  const std::uint64_t lowest = sorted_.empty() ? 0 : sorted_.front().page();
+  const std::uint64_t highest = sorted_.empty() ? 0 : sorted_.back().page();
+  summary.lowest_address = lowest * kBasePageBytes;
+  summary.lowest_is_write = !sorted_.empty() && sorted_.front().write();
   policy::Batcher* const batcher = context_.gpus[gpu].batcher.get();
   if (batcher != nullptr || !context_.listeners.empty()) tell_batch(entries, start, batcher);
 
-  const auto copies = [&] {
-    return context_.counters.htod_fault_transactions + context_.counters.dtoh_fault_transactions +
-           context_.counters.dtod_fault_transactions;
-  };
-  const std::uint64_t copies_before = copies();
-  const std::uint64_t populated_before = context_.counters.populated_pages;
-  BatchSummary summary;
   if (thrashing_.pins_expired(start)) expire_pins(context_, thrashing_, start);
   served_.clear();
   beyond_.clear();
   Work work(start);
-  std::uint64_t fetched = 0;
-  for (const SortedFault& fault : sorted_) fetched += fault.instances;
   const config::ListenerCosts& listener = context_.system.listener;
   work.spend(context_.costs().batch_ns + context_.costs().raw_fault_ns * fetched +
              listener.of(listener.batch_ns + listener.raw_fault_ns * fetched));
-  MoveHooks& hooks = *context_.hooks;
-  hooks.batch_begins(gpu);
+  if (context_.ahead != nullptr) context_.ahead->stop(gpu);
   if (context_.system_memory != nullptr) context_.system_memory->begin_batch();
   // A helper thread may fetch blocks from the other end of the batch, until the two meet.
-  const bool far_blocks = hooks.fetches_far_blocks();
   Work helper(work.cpu);
-  std::size_t tail = sorted_.size();
+  std::size_t tail = context_.harvest != nullptr && context_.harvest->choice().parallel_fetch ? sorted_.size() : 0;
   for (std::size_t i = 0; i < sorted_.size();) {
-    const BlockIndex block(sorted_[i].page() / kPagesPerBlock);
-    while (far_blocks && helper.cpu <= work.cpu && tail > i) {
+    const BlockIndex b(sorted_[i].page() / kPagesPerBlock);
+    while (helper.cpu <= work.cpu && tail > i) {
       const BlockIndex far(sorted_[tail - 1].page() / kPagesPerBlock);
-      if (far == block) break;
+      if (far == b) break;
       while (tail > i && sorted_[tail - 1].page() / kPagesPerBlock == far.value) --tail;
-      hooks.fetch_far_block(helper, gpu, far);
+      summary.moved.copied |= context_.harvest_moves->fetch_far_block(helper, gpu, far);
     }
-    PageMask reads;
-    PageMask writes;
-    std::uint64_t previous = ~std::uint64_t{0};
-    for (; i < sorted_.size() && sorted_[i].page() / kPagesPerBlock == block.value; ++i) {
-      const SortedFault& fault = sorted_[i];
-      summary.duplicates += fault.page() == previous ? fault.instances : fault.instances - 1;
-      if (fault.page() == previous) continue;  // the most intrusive access of the page came first
-      previous = fault.page();
-      (fault.write() ? writes : reads).set(static_cast<unsigned>(fault.page() % kPagesPerBlock));
-    }
+    PageMask reads, writes;
+    i = gather_block(i, reads, writes, summary);
     // The cost is per page, as duplicates are skipped at once (uvm_gpu_replayable_faults.c).
     work.spend(context_.costs().fault_entry_ns * (reads | writes).count());
-    const std::uint32_t serviced = service_block(work, gpu, block, reads, writes, summary.throttled);
-    summary.faulting_pages += serviced;
+    // Parts of a block that have hints of their own are blocks of their own to the driver.
+    context_.space.for_each_part(b, [&](const BlockPart& part) {
+      const bool split = context_.space.block(b).split != 0;
+      const PageMask mine = split ? part.extent() : PageMask::all();
+      if (!split || mine.intersects(reads | writes)) {
+        service_part(work, gpu, b, part, reads & mine, writes & mine, summary);
+      }
+    });
     ++summary.blocks;
-    served_.push_back(block);
+    served_.push_back(b);
   }
   if (batcher != nullptr) std::sort(served_.begin(), served_.end());
-  if (!beyond_.empty()) bring_beyond(work, gpu, served_);
-  if (!sorted_.empty()) {
-    summary.lowest_address = lowest_page * kBasePageBytes;
-    summary.lowest_is_write = lowest_is_write;
-    hooks.batch_served(gpu, PageIndex(lowest_page), PageIndex(highest_page), helper.cpu);
+  if (!beyond_.empty()) bring_beyond(work, gpu, served_, summary.moved);
+  if (context_.ahead != nullptr && !sorted_.empty()) {
+    context_.ahead->plan(gpu, PageIndex(lowest), PageIndex(highest), helper.cpu);
   }
+
   // Page tables, translations and the replay wait for the last copy (uvm_gpu_replayable_faults.c: the batch's tracker).
-  if (copies() != copies_before) {
+  if (summary.moved.copied) {
     work.cpu = work.done();
     work.spend(context_.costs().after_copies_ns);
   }
-  summary.gpu_memory_changed = context_.counters.populated_pages != populated_before || copies() != copies_before;
   summary.end = work.done();
   context_.counters.blocks_serviced += summary.blocks;
   context_.counters.faulting_pages += summary.faulting_pages;
   context_.counters.duplicate_faults += summary.duplicates;
   return summary;
+}
+
+// Collects the pages of the block of the fault `first`, and counts duplicates. Returns the first fault of another
+// block.
+std::size_t FaultService::gather_block(std::size_t first, PageMask& reads, PageMask& writes,
+                                       BatchSummary& summary) const {
+  const std::uint64_t block = sorted_[first].page() / kPagesPerBlock;
+  std::uint64_t previous = ~std::uint64_t{0};
+  for (; first < sorted_.size() && sorted_[first].page() / kPagesPerBlock == block; ++first) {
+    const SortedFault& fault = sorted_[first];
+    summary.duplicates += fault.page() == previous ? fault.instances : fault.instances - 1;
+    if (fault.page() == previous) continue;  // the most intrusive access of the page came first
+    previous = fault.page();
+    (fault.write() ? writes : reads).set(static_cast<unsigned>(fault.page() % kPagesPerBlock));
+  }
+  return first;
 }
 
 // Reports a batch to the policies; a batch policy then names the blocks that are served first.
@@ -189,70 +212,56 @@ void FaultService::tell_batch(std::span<const gmmu::FaultEntry> entries, Nanosec
   }
 }
 
-// Services the parts of a block that have hints of their own, which are blocks of their own to the driver.
-std::uint32_t FaultService::service_block(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
-                                          const PageMask& writes, bool& throttled) {
-  std::uint32_t serviced = 0;
-  context_.space.for_each_part(b, [&](const BlockPart& part) {
-    const bool split = context_.space.block(b).split != 0;
-    const PageMask mine = split ? part.extent() : PageMask::all();
-    if (split && !mine.intersects(reads | writes)) return;
-    serviced += service_part(work, gpu, b, part, reads & mine, writes & mine, throttled);
-  });
-  return serviced;
-}
-
-std::uint32_t FaultService::service_part(Work& work, unsigned gpu, BlockIndex b, const BlockPart& part,
-                                         const PageMask& reads, const PageMask& writes, bool& throttled) {
-  AddressSpace& space = context_.space;
-  VaBlock& block = space.block(b);
-  const ProcessorId self = gpu_processor(gpu);
-  const ProcessorPages& mine = space.pages(b, self);
-  const PageMask served_reads = reads & mine.mapped;
-  const PageMask served_writes = writes & mine.mapped & mine.writable;
-  context_.counters.stale_faults += served_reads.count() + served_writes.count();
-  const PageMask wanted_reads = reads - served_reads;
-  const PageMask wanted_writes = writes - served_writes;
+void FaultService::service_part(Work& work, unsigned gpu, BlockIndex b, const BlockPart& part, const PageMask& reads,
+                                const PageMask& writes, BatchSummary& summary) {
+  const ProcessorPages& mine = context_.space.pages(b, gpu_processor(gpu));
+  const PageMask wanted_reads = reads - mine.mapped;
+  const PageMask wanted_writes = writes - (mine.mapped & mine.writable);
   const PageMask wanted = wanted_reads | wanted_writes;
-  if (wanted.empty() || !block.live) {  // stale faults, or faults on memory that was freed meanwhile
-    context_.counters.stale_faults += wanted_reads.count() + wanted_writes.count();
-    work.spend(context_.costs().stale_block_ns);
-    return 0;
-  }
-  work.spend(context_.costs().block_ns);
+  // Stale faults, and faults on memory that was freed meanwhile.
+  const bool stale = wanted.empty() || !context_.space.block(b).live;
+  context_.counters.stale_faults += (reads.count() + writes.count()) - (stale ? 0 : wanted.count());
+  work.spend(stale ? context_.costs().stale_block_ns : context_.costs().block_ns);
+  if (stale) return;
   if (context_.system_memory != nullptr && context_.system_memory->serves(b)) {
     if (context_.accounts != nullptr) tell_faulted(work, gpu, b, wanted_reads, wanted_writes);
-    return context_.system_memory->populate(work, gpu, b, wanted_reads, wanted_writes);
+    summary.moved += context_.system_memory->populate(work, gpu, b, wanted_reads, wanted_writes);
+    summary.faulting_pages += wanted.count();
+  } else {
+    serve(work, gpu, b, part, wanted_reads, wanted_writes, summary);
   }
-  context_.hooks->before_block(work, gpu, b);
+}
+
+// Services faults on managed memory: chooses where the pages go, moves and maps them.
+void FaultService::serve(Work& work, unsigned gpu, BlockIndex b, const BlockPart& part, const PageMask& reads,
+                         const PageMask& writes, BatchSummary& summary) {
+  VaBlock& block = context_.space.block(b);
+  const PageMask wanted = reads | writes;
+  if (context_.ahead != nullptr) context_.ahead->await(work, gpu, b);
   for (const KnownFuture& known : context_.futures) {
     const std::uint64_t first = virtual_address(b, wanted.next_set(0));
     known.future->arrive(policy::ContentIndex(first / known.content_bytes));
   }
   context_.access_bits.mark(b, wanted);
   context_.prefetch_history.used(b, wanted);
-  PageMask thrashing;
+
   Destinations to;
   // Pages in lent memory move, whether the host has a copy or not.
-  const bool single = block.read_duplicated.empty() || context_.hooks->holds(b);
-  const bool simple = single && !part.hints.any() && !thrashing_.tracks(b);
-  if (simple) {
+  const bool single = block.read_duplicated.empty() || is_lent(context_, b);
+  if (single && !part.hints.any() && !thrashing_.tracks(b)) {
     to.local = wanted;
-    if (context_.gpus[gpu].migrator != nullptr) let_rest(work, gpu, b, wanted_reads, wanted_writes, to);
+    if (context_.gpus[gpu].migrator != nullptr) let_rest(work, gpu, b, reads, writes, to);
   } else {
-    to = choose(b, part, gpu, wanted_reads, wanted_writes, work.cpu, TransferCause::kFault);
-    thrashing = thrashing_.pages(b);
-    throttled = throttled || !to.throttled.empty();
+    to = choose(b, part, gpu, reads, writes, work.cpu, TransferCause::kFault);
   }
-  to.written = context_.whole_pages(b, wanted_writes);
-  if (context_.accounts != nullptr) {
-    tell_faulted(work, gpu, b, wanted_reads - to.throttled, wanted_writes - to.throttled);
-  }
-  carry_out(work, gpu, b, part, to, thrashing, TransferCause::kFault);
+  to.written = context_.whole_pages(b, writes);
+  if (context_.accounts != nullptr) tell_faulted(work, gpu, b, reads - to.throttled, writes - to.throttled);
+  summary.moved += carry_out(work, gpu, b, part, to);
   // Written pages hold data again. (Pages that moved were cleared on the way.)
-  if (!block.discarded.empty()) block.discarded -= to.local & wanted_writes;
+  if (!block.discarded.empty()) block.discarded -= to.local & writes;
   if (PlanHooks* plan = context_.gpus[gpu].plan; plan != nullptr) plan->on_faulted(b, wanted - to.throttled);
-  return (wanted - to.throttled).count();
+  summary.throttled |= !to.throttled.empty();
+  summary.faulting_pages += (wanted - to.throttled).count();
 }
 
 // Asks the migrate policy which faulted pages stay on the host, and checks its answer.
@@ -261,20 +270,11 @@ void FaultService::let_rest(Work& work, unsigned gpu, BlockIndex b, const PageMa
   AddressSpace& space = context_.space;
   const VaBlock& block = space.block(b);
   const PageMask& mine = space.pages(b, gpu_processor(gpu)).resident;
-  const PageMask& on_host = space.pages(b, kHost).resident;
-  const PageMask elsewhere = space.resident_anywhere(b) - on_host;  // on this GPU or another one
+  const PageMask elsewhere = space.resident_anywhere(b) - space.pages(b, kHost).resident;  // on this GPU or another one
   const PageMask asked = to.local - elsewhere;
   if (asked.empty()) return;
-  const PageMask asked_reads = reads & asked, asked_writes = writes & asked;
-  policy::RestingPages rest = context_.gpus[gpu].migrator->rest({.block = b,
-                                                                 .range = block.range_first,
-                                                                 .reads = asked_reads,
-                                                                 .writes = asked_writes,
-                                                                 .on_host = on_host,
-                                                                 .memory = memory_use(context_.gpus[gpu]),
-                                                                 .now = work.cpu,
-                                                                 .process = context_.process});
-  work.cpu += context_.migrate_decision_cost;
+  const PageMask asked_writes = writes & asked;
+  policy::RestingPages rest = ask_migrator(context_, work, gpu, b, reads & asked, asked_writes);
   rest.pages &= asked | (block.extent() - mine - elsewhere);
   to.resting = {rest.pages, rest.writable & rest.pages};
   // A write to a page that is mapped read-only would fault for ever.
@@ -292,85 +292,82 @@ void FaultService::tell_faulted(const Work& work, unsigned gpu, BlockIndex b, co
   }
 }
 
-void FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const BlockPart& part, const Destinations& to,
-                             const PageMask& thrashing, TransferCause cause) {
-  AddressSpace& space = context_.space;
-  const VaBlock& block = space.block(b);
-  const ProcessorId self = gpu_processor(gpu);
-  const ProcessorPages& mine = space.pages(b, self);
-  const PageMask to_gpu = to.local | to.duplicate;
-  if (!to_gpu.empty()) {
-    PageMask prefetched, there;
-    const GpuQueries queries(context_, gpu);
-    const LookBeyond beyond{queries, beyond_};
-    if (to.host.empty() && to.peers.empty()) {
-      const Prefetched answer = prefetch_pages(context_, work, b, part, self, to_gpu, thrashing | to.resting.pages,
-                                               to.written - mine.writable, &beyond);
-      prefetched = answer.coming;
-      there = answer.there;
-    }
-    const bool duplicate_prefetch = part.hints.read_mostly;
-    const PageMask prefetched_to_write = prefetched & to.written;
-    const PageMask moved =
-        thrashing_.interested() ? ((to.local | prefetched) - mine.resident) & space.resident_anywhere(b) : PageMask{};
-    if (!to.duplicate.empty() || duplicate_prefetch) {
-      // With read-mostly, pages that the tree names beside the faulted ones count as reads, also those that are there
-      // already: pages that the GPU wrote before become read-only. (uvm_va_block_get_prefetch_hint; 535 to 595)
-      const PageMask named = duplicate_prefetch ? (prefetched - prefetched_to_write) | there : PageMask{};
-      end_writing(context_, thrashing_, work, b, to.duplicate | named);
-      thrashing_.reset(b, (to.duplicate | prefetched) - mine.resident);
-      residency_.to_gpu(work, b, gpu, {to.duplicate, prefetched - prefetched_to_write, cause, true});
-      if (!to.local.empty()) residency_.to_gpu(work, b, gpu, {to.local, prefetched_to_write, cause, false});
-    } else {
-      residency_.to_gpu(work, b, gpu, {to.local, prefetched, cause, false});
-    }
-    if (duplicate_prefetch) {
-      thrashing_.reset(b, moved);
-    } else if (!moved.empty()) {
-      thrashing_.on_migration(b, moved, self, work.cpu);
-    }
-    // A read fault maps for writing too if no other processor loses access; not under read duplication.
-    PageMask writable = to.local | prefetched_to_write;
-    if (!duplicate_prefetch) writable |= prefetched;
-    // In a short block, bringing the written pages may evict the duplicated ones again.
-    const PageMask here = (to_gpu | prefetched) & mine.resident;
-    map_local(context_, work, b, gpu, here, writable - block.read_duplicated);
-  }
-  if (!to.host.empty()) {
-    PageMask prefetched;
-    if (to_gpu.empty() && to.peers.empty()) {
-      prefetched =
-          prefetch_pages(context_, work, b, part, kHost, to.host, thrashing, context_.whole_pages(b, to.host)).coming;
-    }
-    const PageMask all = to.host | prefetched;
-    const PageMask moved = (all - space.pages(b, kHost).resident) & space.resident_anywhere(b);
-    residency_.to_host(work, b, {to.host, prefetched, cause, false});
-    if (!moved.empty()) thrashing_.on_migration(b, moved, kHost, work.cpu);
-    map_remote(context_, work, b, gpu, all, all - block.read_duplicated);
-  }
-  for (const auto& [peer, pages] : to.peers) {
-    PageMask prefetched;
-    if (to_gpu.empty() && to.host.empty() && to.peers.size() == 1) {
-      prefetched = prefetch_pages(context_, work, b, part, peer, pages, thrashing, part.extent()).coming;
-    }
-    const PageMask all = pages | prefetched;
-    const PageMask absent = all - space.pages(b, peer).resident;
-    const PageMask moved = absent & space.resident_anywhere(b);
-    if (!absent.empty()) residency_.to_gpu(work, b, peer.gpu(), {pages & absent, prefetched & absent, cause, false});
-    if (!moved.empty()) thrashing_.on_migration(b, moved, peer, work.cpu);
-    const PageMask there = all & space.pages(b, peer).resident;
-    map_remote(context_, work, b, gpu, there, there - block.read_duplicated);
-  }
-  if (!to.resting.pages.empty()) {
-    const PageMask& on_host = space.pages(b, kHost).resident;
-    const PageMask fresh = (to.resting.pages - on_host) | (to.resting.pages & context_.host_memory.swapped(b, on_host));
-    if (!fresh.empty()) residency_.to_host(work, b, {fresh, {}, cause, false});
-    map_remote(context_, work, b, gpu, to.resting.pages, to.resting.writable);
+Moved FaultService::carry_out(Work& work, unsigned gpu, BlockIndex b, const BlockPart& part, const Destinations& to) {
+  Moved moved;
+  if (!(to.local | to.duplicate).empty()) moved += come(work, gpu, b, part, to);
+  if (!to.host.empty()) moved += go(work, gpu, b, part, to, kHost, to.host);
+  for (const auto& [peer, pages] : to.peers) moved += go(work, gpu, b, part, to, peer, pages);
+  if (const PageMask& resting = to.resting.pages; !resting.empty()) {
+    const PageMask& on_host = context_.space.pages(b, kHost).resident;
+    const PageMask fresh = (resting - on_host) | (resting & context_.host_memory.swapped(b, on_host));
+    if (!fresh.empty()) moved += residency_.to_host(work, b, {fresh, {}, to.cause});
+    map_remote(context_, work, b, gpu, resting, to.resting.writable);
   }
   map_pinned(context_, work, b, to.pinned_mappings);
+  return moved;
 }
 
-void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served) {
+Moved FaultService::come(Work& work, unsigned gpu, BlockIndex b, const BlockPart& part, const Destinations& to) {
+  const VaBlock& block = context_.space.block(b);
+  const ProcessorId self = gpu_processor(gpu);
+  const ProcessorPages& mine = context_.space.pages(b, self);
+  const bool read_mostly = part.hints.read_mostly;
+  const PageMask faulted = to.local | to.duplicate;
+  Prefetched along;
+  if (to.one_place()) {
+    const GpuQueries queries(context_, gpu);
+    const LookBeyond beyond{queries, beyond_};
+    along = prefetch_pages(context_, work, b, part, self, faulted, to.thrashing | to.resting.pages,
+                           to.written - mine.writable, &beyond);
+  }
+  const PageMask prefetched_to_write = along.coming & to.written;
+  const PageMask bounced = thrashing_.interested()
+                               ? ((to.local | along.coming) - mine.resident) & context_.space.resident_anywhere(b)
+                               : PageMask{};
+  Moved moved;
+  if (!to.duplicate.empty() || read_mostly) {
+    // With read-mostly, pages that the tree names beside the faulted ones count as reads, also those that are there
+    // already: pages that the GPU wrote before become read-only. (uvm_va_block_get_prefetch_hint; 535 to 595)
+    const PageMask named = read_mostly ? (along.coming - prefetched_to_write) | along.there : PageMask{};
+    end_writing(context_, thrashing_, work, b, to.duplicate | named);
+    thrashing_.reset(b, (to.duplicate | along.coming) - mine.resident);
+    moved += residency_.to_gpu(work, b, gpu, {to.duplicate, along.coming - prefetched_to_write, to.cause, true});
+    if (!to.local.empty()) moved += residency_.to_gpu(work, b, gpu, {to.local, prefetched_to_write, to.cause});
+  } else {
+    moved += residency_.to_gpu(work, b, gpu, {to.local, along.coming, to.cause});
+  }
+  if (read_mostly) {
+    thrashing_.reset(b, bounced);
+  } else if (!bounced.empty()) {
+    thrashing_.on_migration(b, bounced, self, work.cpu);
+  }
+  // A read fault maps for writing too if no other processor loses access; not under read duplication.
+  const PageMask writable = to.local | (read_mostly ? prefetched_to_write : along.coming);
+  // In a short block, bringing the written pages may evict the duplicated ones again.
+  map_local(context_, work, b, gpu, (faulted | along.coming) & mine.resident, writable - block.read_duplicated);
+  return moved;
+}
+
+Moved FaultService::go(Work& work, unsigned gpu, BlockIndex b, const BlockPart& part, const Destinations& to,
+                       ProcessorId destination, const PageMask& pages) {
+  const PageMask& there = context_.space.pages(b, destination).resident;
+  PageMask all = pages;
+  if (to.one_place()) {
+    const PageMask unmapped = destination.is_host() ? context_.whole_pages(b, pages) : part.extent();
+    all |= prefetch_pages(context_, work, b, part, destination, pages, to.thrashing, unmapped).coming;
+  }
+  const PageMask bounced = (all - there) & context_.space.resident_anywhere(b);
+  // A move to the host ends duplicates of pages that it holds already, and reads pages back from the SSD.
+  const PageMask moving = destination.is_host() ? all : all - there;
+  Moved moved;
+  if (!moving.empty()) moved += residency_.move(work, b, destination, {pages & moving, moving - pages, to.cause});
+  if (!bounced.empty()) thrashing_.on_migration(b, bounced, destination, work.cpu);
+  const PageMask mapped = all & there;
+  map_remote(context_, work, b, gpu, mapped, mapped - context_.space.block(b).read_duplicated);
+  return moved;
+}
+
+void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served, Moved& moved) {
   for (const policy::PageSpan& span : beyond_) {
     const std::uint64_t end = std::min(span.end.value, context_.space.block_count() * kPagesPerBlock);
     for (std::uint64_t page = span.first.value; page < end;) {
@@ -380,7 +377,7 @@ void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex
       const bool is_served = spared != served.end() && *spared == b;
       const PageMask wanted =
           PageMask::range(static_cast<unsigned>(page % kPagesPerBlock), static_cast<unsigned>(next - page));
-      if (bring(work, gpu, b, wanted, served) && !is_served) served.insert(spared, b);
+      if (bring(work, gpu, b, wanted, served, moved) && !is_served) served.insert(spared, b);
       page = next;
     }
   }
@@ -389,7 +386,7 @@ void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex
 
 // Migrates the missing pages of a block without faults in this batch. Returns false if none comes.
 bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask& wanted,
-                         std::span<const BlockIndex> spared) {
+                         std::span<const BlockIndex> spared, Moved& moved) {
   AddressSpace& space = context_.space;
   const VaBlock& block = space.block(b);
   if (block.hints.any() || !block.read_duplicated.empty()) return false;
@@ -400,16 +397,17 @@ bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask&
   if (pages.empty() || !residency_.chunks().has_room({b, gpu, spared}, pages)) return false;
   work.spend(context_.costs().block_ns);
   context_.counters.prefetched_pages += pages.count();
-  const PageMask moved = thrashing_.interested() ? pages & space.resident_anywhere(b) : PageMask{};
-  residency_.to_gpu(work, b, gpu,
-                    {.demanded = {}, .prefetched = pages, .cause = TransferCause::kPrefetch, .spared = spared});
-  if (!moved.empty()) thrashing_.on_migration(b, moved, self, work.cpu);
+  const PageMask bounced = thrashing_.interested() ? pages & space.resident_anywhere(b) : PageMask{};
+  moved += residency_.to_gpu(
+      work, b, gpu, {.demanded = {}, .prefetched = pages, .cause = TransferCause::kPrefetch, .spared = spared});
+  if (!bounced.empty()) thrashing_.on_migration(b, bounced, self, work.cpu);
   map_local(context_, work, b, gpu, pages & mine.resident, pages);
   return true;
 }
 
 std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex b, const PageMask& pages) {
   std::uint32_t moved = 0;
+  Moved done;
   beyond_.clear();
   context_.space.for_each_part(b, [&](const BlockPart& part) {
     const PageMask here = pages & part.extent();
@@ -421,10 +419,10 @@ std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex 
     if (coming == 0 && to.host.empty()) return;
     moved += coming;
     work.spend(context_.costs().block_ns);
-    carry_out(work, gpu, b, part, to, thrashing_.pages(b), TransferCause::kAccessCounter);
+    done += carry_out(work, gpu, b, part, to);
   });
   served_.assign(1, b);
-  if (!beyond_.empty()) bring_beyond(work, gpu, served_);
+  if (!beyond_.empty()) bring_beyond(work, gpu, served_, done);
   return moved;
 }
 
@@ -447,10 +445,12 @@ FaultService::Destinations FaultService::choose(BlockIndex b, const BlockPart& p
   const VaBlock& block = space.block(b);
   const ProcessorId self = gpu_processor(gpu);
   Destinations to;
+  to.cause = cause;
   PageMask rest = reads | writes;
   Thrashing::Verdict verdict;
   if (thrashing_.tracks(b)) {
     verdict = thrashing_.ask(b, rest, self, now);
+    to.thrashing = thrashing_.pages(b);
     to.throttled = verdict.throttled;
     rest -= verdict.throttled;
   }

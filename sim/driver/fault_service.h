@@ -23,7 +23,10 @@ struct BatchSummary {
   std::uint32_t blocks = 0;
   bool lowest_is_write = false;
   bool throttled = false;
-  bool gpu_memory_changed = false;  // pages were copied or populated: the replay waits for the GPU's work on them
+  Moved moved;
+
+  // Returns whether the replay waits for the GPU's work on pages.
+  bool gpu_memory_changed() const { return moved.copied || moved.populated; }
 };
 
 class FaultService {
@@ -50,6 +53,8 @@ class FaultService {
   };
   // Destinations of the faulted pages of one block.
   struct Destinations {
+    TransferCause cause = TransferCause::kFault;
+    PageMask thrashing;  // pages of the block that prefetches leave alone
     PageMask written;    // faulted for writing, as whole pages of the driver: each moves and becomes writable as one
     PageMask local;      // migrate to the faulting GPU
     PageMask duplicate;  // copy to the faulting GPU, sources stay
@@ -63,26 +68,35 @@ class FaultService {
     policy::RestingPages resting;                                    // stay on the host by the policy, mapped remotely
     std::vector<Thrashing::Verdict::RemoteMapping> pinned_mappings;  // for other processors, of pages pinned now
 
+    // Returns whether all moving pages have one destination: only then are others prefetched with them.
+    bool one_place() const {
+      return ((local | duplicate).empty() ? 0u : 1u) + (host.empty() ? 0u : 1u) + peers.size() == 1;
+    }
     void place(ProcessorId requester, ProcessorId at, const PageMask& pages);
   };
 
   void tell_batch(std::span<const gmmu::FaultEntry> entries, Nanoseconds now, policy::Batcher* batcher);
-  std::uint32_t service_block(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
-                              bool& throttled);
-  std::uint32_t service_part(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const PageMask& reads,
-                             const PageMask& writes, bool& throttled);
+  std::size_t gather_block(std::size_t first, PageMask& reads, PageMask& writes, BatchSummary& summary) const;
+  void service_part(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const PageMask& reads,
+                    const PageMask& writes, BatchSummary& summary);
+  void serve(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const PageMask& reads,
+             const PageMask& writes, BatchSummary& summary);
   Destinations choose(BlockIndex block, const BlockPart& part, unsigned gpu, const PageMask& reads,
                       const PageMask& writes, Nanoseconds now, TransferCause cause);
   void tell_faulted(const Work& work, unsigned gpu, BlockIndex block, const PageMask& reads,
                     const PageMask& writes) const;
   void let_rest(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
                 Destinations& to);
-  void carry_out(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const Destinations& to,
-                 const PageMask& thrashing, TransferCause cause);
+  // carry_out() moves and maps the pages of one part: come() those for the GPU, go() those for a place elsewhere.
+  Moved carry_out(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const Destinations& to);
+  Moved come(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const Destinations& to);
+  Moved go(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const Destinations& to,
+           ProcessorId destination, const PageMask& pages);
 
   // Migrates what the prefetcher wants beyond the faulted blocks, after all of them are served.
-  void bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served);
-  bool bring(Work& work, unsigned gpu, BlockIndex block, const PageMask& wanted, std::span<const BlockIndex> spared);
+  void bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served, Moved& moved);
+  bool bring(Work& work, unsigned gpu, BlockIndex block, const PageMask& wanted, std::span<const BlockIndex> spared,
+             Moved& moved);
 
   DriverContext& context_;
   Residency& residency_;
@@ -93,6 +107,13 @@ class FaultService {
   std::vector<policy::PageSpan> beyond_;  // the prefetcher's wishes in other blocks
   std::vector<BlockIndex> served_;        // blocks that must not be evicted for these
 };
+
+// Describes to the prefetcher the faulted pages of a block that go to one destination. Keeps references to the masks.
+policy::FaultedBlock describe_fault(const DriverContext& context, BlockIndex block, const PageMask& resident,
+                                    const PageMask& faulted, const PageMask& thrashing, Nanoseconds now);
+// Asks the GPU's migrate policy, which must exist, which pages stay on the host.
+policy::RestingPages ask_migrator(DriverContext& context, Work& work, unsigned gpu, BlockIndex block,
+                                  const PageMask& reads, const PageMask& writes);
 
 // The queries about other blocks that the prefetcher may make, and the place of its answer about them.
 struct LookBeyond {

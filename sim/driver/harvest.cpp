@@ -103,7 +103,15 @@ bool Harvest::give_back(Work& work, unsigned spare) {
   return true;
 }
 
-void Harvest::adopt(BlockIndex block) {
+std::optional<policy::Route> Harvest::way_out(BlockIndex block, unsigned gpu) const {
+  if (!holds(block)) return std::nullopt;
+  const unsigned spare = where(block);
+  const bool joined = spare != gpu && topology_.peer(gpu, spare) != nullptr;
+  return joined ? policy::Route{policy::Route::Way::kSpare, spare} : policy::Route{};
+}
+
+void Harvest::adopt(BlockIndex block, unsigned gpu_index) {
+  if (!holds(block) || where(block) != gpu_index) return;
   Spare& lent = spares_[block.value];
   --(lent.safe ? safe_count_ : pending_count_)[lent.spare];
   GpuState& gpu = gpus_[lent.spare];

@@ -39,6 +39,9 @@ class Harvest {
   // Returns whether spare memory of the GPU `spare` can take a block that `gpu` evicts: it is a peer, has more free and
   // safe chunks than the reserve, and no memory for the block. The route policy chooses among such peers.
   bool has_room(unsigned gpu, unsigned spare, BlockIndex block) const;
+  // Returns the way of a victim of the GPU if part of its block is lent out already: the rest joins it if a link leads
+  // there.
+  std::optional<policy::Route> way_out(BlockIndex block, unsigned gpu) const;
   // Returns a chunk of the GPU `spare` for a block of `home`: a free one, or the oldest safe one, as by give_back().
   ChunkId take(Work& work, unsigned spare, BlockIndex block, unsigned home);
   // Ends the copy into the chunk at `arrived`; the writer may begin then. `safe`: the host has a copy already.
@@ -53,8 +56,8 @@ class Harvest {
   // Frees the chunk of a block that left it (it was fetched, freed or dropped).
   void release(BlockIndex block);
 
-  // Turns the chunk into the lending GPU's own, as that GPU uses the block itself.
-  void adopt(BlockIndex block);
+  // Turns the block's chunk into the GPU's own if the GPU lends it, as that GPU uses the block itself.
+  void adopt(BlockIndex block, unsigned gpu);
 
   // Returns the number of chunks that the GPU lends: it can have these without evicting.
   std::uint32_t lent(unsigned gpu) const { return pending_count_[gpu] + safe_count_[gpu]; }
@@ -95,5 +98,10 @@ class Harvest {
   std::vector<bool> harvests_;                             // by GPU
   Nanoseconds writer_free_at_{};
 };
+
+// Returns whether a GPU holds the block for another one; its pages there are mapped by no processor.
+inline bool is_lent(const DriverContext& context, BlockIndex block) {
+  return context.harvest != nullptr && context.harvest->holds(block);
+}
 
 }  // namespace uvmsim::driver

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "sim/driver/chunk_prefetch.h"
 #include "sim/driver/mappings.h"
 
 namespace uvmsim::driver {
 
 HarvestMoves::HarvestMoves(Harvest& harvest, DriverContext& context, Residency& residency)
     : harvest_(harvest), context_(context), residency_(residency) {
-  context.hooks = this;
+  context.harvest_moves = this;
+  context.harvest = &harvest;
 }
 
 // Copies pages into the chunk of a peer. Returns when they have arrived.
@@ -22,19 +22,6 @@ Nanoseconds HarvestMoves::push_to_spare(Work& work, BlockIndex b, ProcessorId fr
   context_.space.pages(b, gpu_processor(spare)).resident |= load.pages();
   context_.gpus[spare].add_resident(context_.space.block(b), load.pages().count());
   return arrived;
-}
-
-bool HarvestMoves::may_take(BlockIndex b) const {
-  const VaBlock& block = context_.space.block(b);
-  return harvest_.choice().victims && !block.hints.any() && block.read_duplicated.empty();
-}
-
-// Returns the peer that already holds part of the block, if a link leads there, so that the rest joins it.
-std::optional<policy::Route> HarvestMoves::way_out(BlockIndex b, unsigned gpu) const {
-  if (!harvest_.holds(b)) return std::nullopt;
-  const unsigned spare = harvest_.where(b);
-  const bool joined = spare != gpu && context_.topology.peer(gpu, spare) != nullptr;
-  return joined ? policy::Route{policy::Route::Way::kSpare, spare} : policy::Route{};
 }
 
 void HarvestMoves::take(Work& work, BlockIndex b, unsigned gpu, unsigned spare, const PageMask& gone,
@@ -122,68 +109,27 @@ bool HarvestMoves::may_go_to_spare(BlockIndex b) const {
   return alone && !block.hints.any() && block.full_size() && !harvest_.holds(b);
 }
 
-void HarvestMoves::fetched(BlockIndex b) {
-  if (harvest_.take_prefetched(b)) ++context_.counters.chunk_prefetches_moved_on;
-}
-
-void HarvestMoves::before_arrival(BlockIndex b, unsigned gpu) {
-  if (harvest_.holds(b) && harvest_.where(b) == gpu) harvest_.adopt(b);
-}
-
-// Evicts ahead of need until the reserve is free.
-void HarvestMoves::after_arrival(Work& work, BlockIndex served, unsigned gpu, std::span<const BlockIndex> spared) {
+void HarvestMoves::after_arrival(Work& work, BlockIndex served, unsigned gpu, std::span<const BlockIndex> spared,
+                                 Moved& moved) {
   if (!harvest_.choice().pre_evict) return;
   const GpuMemory& memory = context_.gpus[gpu].memory;
   Work keeper(std::max(harvest_.keeper_free_at(gpu), work.cpu));
   const BlockIndex alone[] = {served};
   const Demand demand{served, gpu, spared.empty() ? std::span<const BlockIndex>(alone) : spared};
   while (memory.free_chunks() + harvest_.lent(gpu) < harvest_.choice().reserve_chunks) {
-    if (!residency_.chunks().pre_evict(keeper, demand)) break;
+    if (!residency_.chunks().pre_evict(keeper, demand, moved)) break;
   }
   harvest_.keeper_free_at(gpu) = keeper.cpu;
 }
 
-bool HarvestMoves::give_back(Work& work, unsigned gpu) {
-  if (!harvest_.give_back(work, gpu)) return false;
-  ++context_.counters.spare_chunks_given_back;
-  return true;
-}
-
-bool HarvestMoves::has_room(unsigned gpu, unsigned spare, BlockIndex b, Nanoseconds now) {
-  harvest_.advance(now);
-  return harvest_.has_room(gpu, spare, b);
-}
-
-std::uint32_t HarvestMoves::pending_chunks(unsigned gpu, std::optional<Nanoseconds> now) {
-  if (now) harvest_.advance(*now);
-  return harvest_.pending(gpu);
-}
-
-void HarvestMoves::batch_begins(unsigned gpu) {
-  if (ahead_ != nullptr) ahead_->stop(gpu);
-}
-
-// The thread that prefetches a block holds the block's lock until it has arrived.
-void HarvestMoves::before_block(Work& work, unsigned gpu, BlockIndex b) {
-  if (ahead_ == nullptr) return;
-  const Nanoseconds arrival = ahead_->arrival(gpu, b);
-  if (arrival <= work.cpu) return;
-  ++context_.counters.chunk_prefetches_late;
-  work.cpu = arrival;
-}
-
-// Fetches a block of a fault batch that was evicted before over the links of peers; other blocks stay on the host.
-void HarvestMoves::fetch_far_block(Work& helper, unsigned gpu, BlockIndex b) {
-  if (context_.space.block(b).evicted.empty() || !may_go_to_spare(b)) return;
+bool HarvestMoves::fetch_far_block(Work& helper, unsigned gpu, BlockIndex b) {
+  if (context_.space.block(b).evicted.empty() || !may_go_to_spare(b)) return false;
   const policy::Route way = way_ahead(helper, b, gpu, TransferCause::kFault);
-  if (way.way != policy::Route::Way::kSpare) return;
+  if (way.way != policy::Route::Way::kSpare) return false;
   fetch_to_spare(helper, b, gpu, way.gpu, TransferCause::kFault);
   ++context_.counters.parallel_fetches;
   helper.cpu = helper.done();  // one block at a time
-}
-
-void HarvestMoves::batch_served(unsigned gpu, PageIndex first, PageIndex last, Nanoseconds free_at) {
-  if (ahead_ != nullptr) ahead_->plan(gpu, first, last, free_at);
+  return true;
 }
 
 }  // namespace uvmsim::driver

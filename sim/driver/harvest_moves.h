@@ -7,9 +7,7 @@
 
 namespace uvmsim::driver {
 
-class ChunkPrefetch;
-
-class HarvestMoves final : public MoveHooks {
+class HarvestMoves {
  public:
   // Takes part in all moves from now on. Keeps references to all arguments.
   HarvestMoves(Harvest& harvest, DriverContext& context, Residency& residency);
@@ -17,8 +15,6 @@ class HarvestMoves final : public MoveHooks {
   HarvestMoves& operator=(const HarvestMoves&) = delete;
 
   Harvest& harvest() { return harvest_; }
-  // Sets the prefetcher of blocks beyond fault batches.
-  void use(ChunkPrefetch& ahead) { ahead_ = &ahead; }
 
   // Copies the GPU's pages of the block to the host as well, from `start` on, for Harvest. Returns when that is done.
   Nanoseconds write_back(BlockIndex block, unsigned spare, Nanoseconds start);
@@ -31,25 +27,13 @@ class HarvestMoves final : public MoveHooks {
   policy::Route way_ahead(Work& helper, BlockIndex block, unsigned gpu, TransferCause cause, std::uint32_t full = 0);
   void fetch_to_spare(Work& helper, BlockIndex block, unsigned gpu, unsigned spare, TransferCause cause);
 
-  bool holds(BlockIndex block) const override { return harvest_.holds(block); }
-  void release(BlockIndex block) override { harvest_.release(block); }
-  void fetched(BlockIndex block) override;
-  void before_arrival(BlockIndex block, unsigned gpu) override;
-  void after_arrival(Work& work, BlockIndex block, unsigned gpu, std::span<const BlockIndex> spared) override;
-  void on_eviction(unsigned gpu) override { harvest_.note_eviction(gpu); }
-  bool give_back(Work& work, unsigned gpu) override;
-  bool may_take(BlockIndex block) const override;
-  std::optional<policy::Route> way_out(BlockIndex block, unsigned gpu) const override;
-  void take(Work& work, BlockIndex block, unsigned gpu, unsigned spare, const PageMask& gone,
-            const PageMask& copied) override;
-  bool has_room(unsigned gpu, unsigned spare, BlockIndex block, Nanoseconds now) override;
-  std::uint32_t pending_chunks(unsigned gpu, std::optional<Nanoseconds> now) override;
-  bool harvests(unsigned gpu) const override { return harvest_.harvests(gpu); }
-  void batch_begins(unsigned gpu) override;
-  void before_block(Work& work, unsigned gpu, BlockIndex block) override;
-  bool fetches_far_blocks() const override { return harvest_.choice().parallel_fetch; }
-  void fetch_far_block(Work& helper, unsigned gpu, BlockIndex block) override;
-  void batch_served(unsigned gpu, PageIndex first, PageIndex last, Nanoseconds free_at) override;
+  // Moves the pages `gone` of a victim to spare memory of a peer, `copied` of them over the link.
+  void take(Work& work, BlockIndex block, unsigned gpu, unsigned spare, const PageMask& gone, const PageMask& copied);
+  // Evicts ahead of need until the reserve is free, after pages of the block came to the GPU.
+  void after_arrival(Work& work, BlockIndex served, unsigned gpu, std::span<const BlockIndex> spared, Moved& moved);
+  // Fetches a block of a fault batch that was evicted before over the links of peers; other blocks stay on the host.
+  // Returns whether it was fetched.
+  bool fetch_far_block(Work& helper, unsigned gpu, BlockIndex block);
 
  private:
   bool may_go_to_spare(BlockIndex block) const;
@@ -59,7 +43,6 @@ class HarvestMoves final : public MoveHooks {
   Harvest& harvest_;
   DriverContext& context_;
   Residency& residency_;
-  ChunkPrefetch* ahead_ = nullptr;
 };
 
 }  // namespace uvmsim::driver

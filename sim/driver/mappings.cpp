@@ -46,6 +46,13 @@ void unmap(DriverContext& context, BlockIndex b, unsigned gpu, const PageMask& p
   context.gpus[gpu].mmu.invalidate_pages(b, pages);
 }
 
+void protect(DriverContext& context, BlockIndex b, unsigned gpu, const PageMask& pages) {
+  ProcessorPages& mine = context.space.pages(b, gpu_processor(gpu));
+  if (!mine.writable.intersects(pages)) return;
+  mine.writable -= pages;
+  context.space.note_unmap(gpu);
+}
+
 void end_writing(DriverContext& context, Thrashing& thrashing, Work& work, BlockIndex b, const PageMask& pages) {
   const PageMask single = pages - context.space.block(b).read_duplicated;
   for (unsigned p = 0; p < context.space.processor_count(); ++p) {
@@ -57,8 +64,7 @@ void end_writing(DriverContext& context, Thrashing& thrashing, Work& work, Block
     // The copy to the GPU that follows takes the host's mapping and pays for it (Residency::to_gpu).
     if (holder.is_host()) continue;
     work.spend(context.costs().protect_block_ns);
-    theirs.writable -= ended;
-    context.space.note_unmap(holder.gpu());
+    protect(context, b, holder.gpu(), ended);
     context.gpus[holder.gpu()].mmu.invalidate_pages(b, ended);
   }
 }

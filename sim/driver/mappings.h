@@ -20,6 +20,8 @@ void map_remote(DriverContext& context, Work& work, BlockIndex block, unsigned g
                 const PageMask& writable);
 // Unmaps the pages. All unmapping must go through here, as kernels in flight rely on it.
 void unmap(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages);
+// Takes the GPU's right to write the pages, which it keeps mapped.
+void protect(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages);
 
 // Prepares read duplication of `pages`. The holder of a page that has no duplicates yet loses the right to write it: it
 // keeps its mapping and faults on its next write. (block_prep_read_duplicate_mapping)

@@ -83,7 +83,6 @@ Nanoseconds PageCopies::push(Work& work, BlockIndex b, const Path& path, Nanosec
   work.spend(costs.push_ns + costs.push_run_ns * runs_.size());
   const auto ns = [](std::uint64_t n) { return Nanoseconds(static_cast<std::int64_t>(n)); };
   const Nanoseconds free_at = engine.pushes() == 0 ? Nanoseconds{} : engine.busy_until() + ns(costs.push_gap_ns);
-  const Nanoseconds busy_before = engine.busy_time();
   engine.begin_push(std::max({start, work.cpu + ns(costs.push_to_engine_ns), free_at}));
   // Without 2 MB host chunks the driver issues one DMA method per page (<= 525).
   const bool pieces = direction != TransferDirection::kDeviceToDevice && !context_.system.host.large_pages;
@@ -99,13 +98,13 @@ Nanoseconds PageCopies::push(Work& work, BlockIndex b, const Path& path, Nanosec
       const link::RunTimes times = engine.run(step, done == 0 ? stamp : Nanoseconds{});
       if (done == 0) run.start = times.start;
       run.end = times.end;
+      counters.*sums.busy_ns += static_cast<std::uint64_t>((times.end - times.start).value);
     }
     const Sums::Cause& counted = sums.of(run.cause);
     counters.*counted.bytes += run.bytes;
     ++(counters.*counted.transactions);
     if (context_.events != nullptr) context_.events->on(run);
   }
-  counters.*sums.busy_ns += static_cast<std::uint64_t>((engine.busy_time() - busy_before).value);
   work.await(runs_.back().end + ns(costs.copies_done_ns));
   return runs_.back().end;
 }

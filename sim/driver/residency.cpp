@@ -3,116 +3,132 @@
 
 #include <algorithm>
 
+#include "sim/driver/harvest_moves.h"
 #include "sim/driver/mappings.h"
 
 namespace uvmsim::driver {
 
-void Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& migration) {
+Moved Residency::to_gpu(Work& work, BlockIndex b, unsigned gpu, const Migration& migration) {
+  const Demand demand{b, gpu, migration.spared};
+  const Ways ways = ways_from_gpus(work, b, gpu, migration);
+  if (context_.harvest != nullptr) context_.harvest->adopt(b, gpu);
+  context_.host_memory.use(b, migration.pages());
+  // Memory comes before the plan, because a short block may lose pages of its own to the evictions.
+  Moved moved = ways.moved;
+  chunks_.back(work, demand, migration.pages(), moved);
+
+  const Arrival arrival = plan(b, gpu, migration, ways);
+  apply(b, gpu, migration, arrival);
+  moved.copied |= charge(work, b, gpu, migration, arrival, ways);
+  moved.populated |= !arrival.populated.empty();
+  for (unsigned other = 0; other < context_.space.gpu_count() && !migration.duplicate; ++other) {
+    if (other != gpu) departures_.drop_copies(work, b, other, migration.pages());
+  }
+  if (context_.space.block(b).hints.accessed_by != 0) map_after_migration(context_, work, b, arrival.absent);
+  announce(work, b, gpu, migration, arrival);
+
+  moved += chunks_.serve_early_victims(work, demand);
+  if (HarvestMoves* const moves = context_.harvest_moves) moves->after_arrival(work, b, gpu, migration.spared, moved);
+  return moved;
+}
+
+Residency::Arrival Residency::plan(BlockIndex b, unsigned gpu, const Migration& migration, const Ways& ways) const {
+  const AddressSpace& space = context_.space;
+  const VaBlock& block = space.block(b);
+  const ProcessorPages& host = space.pages(b, kHost);
+  Arrival arrival;
+  arrival.absent = migration.pages() - space.pages(b, gpu_processor(gpu)).resident;
+  for (unsigned other = 0; other < space.gpu_count(); ++other) {  // a peer with a link is closer than the host
+    if (other == gpu || !ways.by_links(other)) continue;
+    arrival.from_peers |= arrival.absent & space.pages(b, gpu_processor(other)).resident;
+  }
+  arrival.from_peers -= block.discarded;
+  arrival.from_host = (arrival.absent & host.resident) - arrival.from_peers - block.discarded;
+  arrival.populated = arrival.absent - arrival.from_host - arrival.from_peers;
+  arrival.again = block.evicted & (arrival.from_host | arrival.from_peers);
+  // The host loses its mappings also of copies of pages that are here already. Evicted pages are not mapped there.
+  arrival.host_loses = migration.duplicate ? host.writable & arrival.from_host : host.mapped & migration.pages();
+  if (migration.duplicate) arrival.duplicated = (arrival.absent & host.resident) | arrival.from_peers;
+  return arrival;
+}
+
+void Residency::apply(BlockIndex b, unsigned gpu, const Migration& migration, const Arrival& arrival) {
   AddressSpace& space = context_.space;
   VaBlock& block = space.block(b);
-  const ProcessorId self = gpu_processor(gpu);
-  ProcessorPages& mine = space.pages(b, self);
   ProcessorPages& host = space.pages(b, kHost);
-
-  const PageMask on_host_before = asks_route(context_, gpu) ? host.resident : PageMask{};
-  const Ways ways = ways_from_gpus(work, b, gpu, migration);
-
-  context_.hooks->before_arrival(b, gpu);
-  context_.host_memory.use(b, migration.pages());
-  // This comes first, because a short block may lose pages of its own to the evictions.
-  const Demand demand{b, gpu, migration.spared};
-  chunks_.back(work, demand, migration.pages());
-  const PageMask absent = migration.pages() - mine.resident;
-  PageMask from_peers;  // a peer with a link is closer than the host
+  const PageMask pages = migration.pages();
+  // Pages that are here already may have copies elsewhere: a write ends their duplication. Peers keep their remote
+  // mappings of pages that are resident only here.
+  const PageMask from_others = arrival.absent | (pages & block.read_duplicated);
   for (unsigned other = 0; other < space.gpu_count(); ++other) {
-    if (other != gpu && ways.by_links(other)) from_peers |= absent & space.pages(b, gpu_processor(other)).resident;
-  }
-  from_peers -= block.discarded;
-  const PageMask copied = (absent & host.resident) - from_peers - block.discarded;
-  const PageMask populated = absent - copied - from_peers;
-
-  // The host loses its mappings of pages that move, also of copies of pages that are here already; it loses the right
-  // to write pages that are duplicated. Evicted pages are not mapped on the host, so that they need no work.
-  const config::DriverCosts& costs = context_.costs();
-  (migration.duplicate ? host.writable & copied : host.mapped & migration.pages())
-      .for_each_run(
-          [&](unsigned, unsigned count) { work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count); });
-  if (!from_peers.empty() && !context_.hooks->holds(b)) {
-    work.spend(costs.unmap_peer_ns + costs.unmap_host_page_ns * from_peers.count());
-  }
-  if (migration.duplicate && host.writable.intersects(copied)) work.spend(costs.protect_block_ns);
-  if (migration.duplicate && !from_peers.empty()) protect_on_peers(b, gpu, from_peers);
-  // Pages that are here already may have copies on the host: a write ends their duplication.
-  if (!migration.duplicate) {
-    host.mapped -= migration.pages();
-    // Peers keep their remote mappings of pages that are resident only here.
-    const PageMask from_others = absent | (migration.pages() & block.read_duplicated);
-    for (unsigned other = 0; other < space.gpu_count(); ++other) {
-      if (other != gpu) unmap(context_, b, other, from_others);
+    if (other == gpu) continue;
+    if (migration.duplicate) {
+      protect(context_, b, other, arrival.from_peers);
+    } else {
+      unmap(context_, b, other, from_others);
     }
   }
-  host.writable -= migration.pages();
-  unmap(context_, b, gpu, absent);  // remote mappings
+  if (migration.duplicate) {
+    block.read_duplicated |= arrival.duplicated;
+  } else {
+    context_.host_resident_pages -= (host.resident & pages).count();
+    host.resident -= pages;
+    host.mapped -= pages;
+    block.read_duplicated -= pages;
+  }
+  host.writable -= pages;
+  unmap(context_, b, gpu, arrival.absent);  // remote mappings
+  block.evicted -= arrival.absent;
+  block.discarded -= migration.cause == TransferCause::kUser ? pages : arrival.absent;
+  space.pages(b, gpu_processor(gpu)).resident |= arrival.absent;
+  context_.gpus[gpu].add_resident(block, arrival.absent.count());
+}
 
-  const Nanoseconds ready =
-      std::max({backing_.ready(b, gpu, absent), host_tier_.fetch(work.cpu, b, copied), ways.on_host});
-  const PageMask again = block.evicted & (copied | from_peers);
-  if (!populated.empty()) {
-    context_.counters.populated_pages += populated.count();
-    work.spend(context_.costs().populate_page_ns * populated.count());
+// Returns whether demanded pages were copied.
+bool Residency::charge(Work& work, BlockIndex b, unsigned gpu, const Migration& migration, const Arrival& arrival,
+                       const Ways& ways) {
+  const config::DriverCosts& costs = context_.costs();
+  arrival.host_loses.for_each_run(
+      [&](unsigned, unsigned count) { work.spend(costs.unmap_host_run_ns + costs.unmap_host_page_ns * count); });
+  if (!arrival.from_peers.empty() && !is_lent(context_, b)) {
+    work.spend(costs.unmap_peer_ns + costs.unmap_host_page_ns * arrival.from_peers.count());
+  }
+  if (migration.duplicate && !arrival.host_loses.empty()) work.spend(costs.protect_block_ns);
+  const Nanoseconds ready = std::max(
+      {backing_.ready(b, gpu, arrival.absent), host_tier_.fetch(work.cpu, b, arrival.from_host), ways.on_host});
+  if (!arrival.populated.empty()) {
+    work.spend(costs.populate_page_ns * arrival.populated.count());
     work.await(ready);
   }
   // The nearest copies go first; the engines do not wait for each other.
-  if (!from_peers.empty()) copy_from_peers(work, b, gpu, ready, from_peers, migration, ways);
-  if (!copied.empty()) copy_from_host(work, b, gpu, ready, copied, on_host_before, migration);
-  if (!copied.empty() || !from_peers.empty()) work.spend(context_.costs().after_push_ns);
-  if (block.kind == MemoryKind::kSystem) work.spend(context_.system.coherence.hmm_page_ns * copied.count());
-  context_.counters.reloaded_pages += again.count();
-  block.evicted -= absent;
-
-  if (migration.duplicate) {
-    block.read_duplicated |= (absent & host.resident) | from_peers;
-  } else {
-    for (unsigned other = 0; other < space.gpu_count(); ++other) {
-      if (other != gpu) departures_.drop_copies(work, b, other, migration.pages());
-    }
-    context_.host_resident_pages -= (host.resident & migration.pages()).count();
-    host.resident -= migration.pages();
-    host_tier_.leave(b, migration.pages(), work.done());
-    block.read_duplicated -= migration.pages();
+  bool copied = arrival.from_host.intersects(migration.demanded);
+  if (!arrival.from_peers.empty()) copied |= copy_from_peers(work, b, gpu, ready, arrival.from_peers, migration, ways);
+  if (!arrival.from_host.empty()) copy_from_host(work, b, gpu, ready, arrival.from_host, ways.open, migration);
+  if (!arrival.from_host.empty() || !arrival.from_peers.empty()) work.spend(costs.after_push_ns);
+  if (context_.space.block(b).kind == MemoryKind::kSystem) {
+    work.spend(context_.system.coherence.hmm_page_ns * arrival.from_host.count());
   }
-  block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
-  mine.resident |= absent;
-  context_.prefetch_history.mark(b, migration.prefetched & absent);
-  if (block.hints.accessed_by != 0) map_after_migration(context_, work, b, absent);
-  context_.gpus[gpu].add_resident(block, absent.count());
-  chunks_.settle(gpu);
-  if (policy::Migrator* migrator = context_.gpus[gpu].migrator.get(); migrator != nullptr && !absent.empty()) {
-    migrator->on_migrated(b, absent);
-  }
-  backing_.used(b, gpu);
-  if (!absent.empty()) emit_residency(context_, gpu, work.done());
-  if (context_.accounts != nullptr) {
-    const auto tell = [&](const PageMask& pages, ResidencyChange change) {
-      tell_residency(*context_.accounts, gpu, b, pages, change, work.done());
-    };
-    tell(populated, ResidencyChange::kPopulated);
-    tell((copied | from_peers) - again, ResidencyChange::kLoaded);
-    tell(again, ResidencyChange::kReloaded);
-  }
-  chunks_.serve_early_victims(work, demand);
-  context_.hooks->after_arrival(work, b, gpu, migration.spared);
+  if (!migration.duplicate) host_tier_.leave(b, migration.pages(), work.done());
+  return copied;
 }
 
-// Makes the copies on peers read-only.
-void Residency::protect_on_peers(BlockIndex b, unsigned gpu, const PageMask& pages) {
-  for (unsigned other = 0; other < context_.space.gpu_count(); ++other) {
-    if (other == gpu) continue;
-    ProcessorPages& theirs = context_.space.pages(b, gpu_processor(other));
-    if (!theirs.writable.intersects(pages)) continue;
-    theirs.writable -= pages;
-    context_.space.note_unmap(other);
-  }
+void Residency::announce(const Work& work, BlockIndex b, unsigned gpu, const Migration& migration,
+                         const Arrival& arrival) {
+  context_.counters.populated_pages += arrival.populated.count();
+  context_.counters.reloaded_pages += arrival.again.count();
+  context_.prefetch_history.mark(b, migration.prefetched & arrival.absent);
+  chunks_.settle(gpu);
+  policy::Migrator* const migrator = context_.gpus[gpu].migrator.get();
+  if (migrator != nullptr && !arrival.absent.empty()) migrator->on_migrated(b, arrival.absent);
+  backing_.used(b, gpu);
+  if (!arrival.absent.empty()) emit_residency(context_, gpu, work.done());
+  if (context_.accounts == nullptr) return;
+  const auto tell = [&](const PageMask& pages, ResidencyChange change) {
+    tell_residency(*context_.accounts, gpu, b, pages, change, work.done());
+  };
+  tell(arrival.populated, ResidencyChange::kPopulated);
+  tell((arrival.from_host | arrival.from_peers) - arrival.again, ResidencyChange::kLoaded);
+  tell(arrival.again, ResidencyChange::kReloaded);
 }
 
 // Chooses the routes of pages on other GPUs to this one. Pages whose route leads through the host are copied there now.
@@ -121,6 +137,7 @@ Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu
   const ProcessorId self = gpu_processor(gpu);
   const bool asks = asks_route(context_, gpu);
   Ways ways;
+  if (asks) ways.open = space.pages(b, kHost).resident;
   // Pages are fetched from the first GPU that holds them and has a link to this one.
   PageMask left = migration.pages() - space.pages(b, self).resident - space.block(b).discarded;
   for (unsigned other = 0; other < space.gpu_count(); ++other) {
@@ -138,8 +155,9 @@ Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu
     if (way.way == policy::Route::Way::kHost) {
       ways.by_host |= std::uint32_t{1} << other;
       const bool copied = !(there - space.pages(b, kHost).resident).empty();
-      to_host(work, b,
-              {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate, true});
+      ways.moved += to_host(
+          work, b,
+          {migration.demanded & there, migration.prefetched & there, migration.cause, migration.duplicate, true});
       if (copied) {
         ways.on_host = std::max(ways.on_host, context_.topology.engine(gpu_processor(other), kHost).busy_until());
       }
@@ -152,13 +170,13 @@ Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu
   return ways;
 }
 
-// `asked`: those of the pages whose way is still open, as they did not come to the host on the way.
+// `open`: the pages whose route is to be asked for, as they did not come to the host on the way.
 void Residency::copy_from_host(Work& work, BlockIndex b, unsigned gpu, Nanoseconds ready, const PageMask& pages,
-                               const PageMask& asked, const Migration& migration) {
+                               const PageMask& open, const Migration& migration) {
   const ProcessorId self = gpu_processor(gpu);
   VaBlock& block = context_.space.block(b);
   policy::Route way;
-  const PageMask free = pages & asked;
+  const PageMask free = pages & open;
   if (migration.way != nullptr) {
     way = *migration.way;
   } else if (!free.empty()) {
@@ -179,9 +197,10 @@ void Residency::copy_from_host(Work& work, BlockIndex b, unsigned gpu, Nanosecon
   bring(around, way);
 }
 
-// Issues a push per GPU that holds some of the pages.
-void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseconds ready, PageMask pages,
+// Issues a push per GPU that holds some of the pages. Returns whether demanded pages were copied.
+bool Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseconds ready, PageMask pages,
                                 const Migration& migration, const Ways& ways) {
+  bool demanded = false;
   for (unsigned other = 0; other < context_.space.gpu_count() && !pages.empty(); ++other) {
     if (other == gpu || !ways.by_links(other)) continue;
     const PageMask here = pages & context_.space.pages(b, gpu_processor(other)).resident;
@@ -191,50 +210,64 @@ void Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseco
     const ChunkId chunk = memory.whole(b);
     const bool lent = chunk.valid() && memory.chunk(chunk).state == ChunkState::kForeign;
     const bool whole = lent && !migration.demanded.empty();
+    const Load load = whole ? Load{here, {}, migration.cause} : migration.part(here);
+    demanded |= !load.demanded.empty();
     const Nanoseconds read = copies_.carry(work, b, {gpu_processor(other), gpu_processor(gpu)}, ways.detour(other),
-                                           std::max(ready, backing_.ready(b, other, here)),
-                                           whole ? Load{here, {}, migration.cause} : migration.part(here));
+                                           std::max(ready, backing_.ready(b, other, here)), load);
     if (chunk.valid()) memory.chunk(chunk).ready = read;
-    if (lent) context_.hooks->fetched(b);
+    if (lent && context_.harvest != nullptr && context_.harvest->take_prefetched(b)) {
+      ++context_.counters.chunk_prefetches_moved_on;
+    }
     pages -= here;
   }
+  return demanded;
 }
 
-void Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
+Moved Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   AddressSpace& space = context_.space;
   VaBlock& block = space.block(b);
   ProcessorPages& host = space.pages(b, kHost);
-  const PageMask absent = migration.pages() - host.resident;
-  PageMask zeroed = absent;
+  // Plan.
+  const PageMask pages = migration.pages();
+  const PageMask absent = pages - host.resident;
+  const PageMask unsaved = absent - block.discarded;
+  const PageMask read_back = context_.host_memory.whole_units(pages) & host.resident;
+  // Apply. The pages stay resident on GPUs until they are copied.
+  for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
+    const PageMask& there = space.pages(b, gpu_processor(gpu)).resident;
+    if (migration.duplicate) {
+      block.read_duplicated |= absent & there;
+      protect(context_, b, gpu, pages);
+    } else {
+      unmap(context_, b, gpu, absent | (there & pages));  // remote mappings of pages that the host already holds stay
+    }
+  }
+  if (!migration.duplicate) block.read_duplicated -= pages;
+  block.discarded -= migration.cause == TransferCause::kUser ? pages : absent;
+  host.resident |= absent;
+  context_.host_resident_pages += absent.count();
+  // Charge, and let one GPU after the other drop its copies.
   host_tier_.back(work, b, absent);
   if (block.kind == MemoryKind::kSystem) work.spend(context_.system.coherence.hmm_page_ns * absent.count());
   const Nanoseconds ready = host_tier_.admit(work.cpu, b, absent);
   work.await(ready);
-  work.await(host_tier_.fetch(work.cpu, b, context_.host_memory.whole_units(migration.pages()) & host.resident));
+  work.await(host_tier_.fetch(work.cpu, b, read_back));
+  Moved moved;
+  PageMask zeroed = absent;
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) {
-    ProcessorPages& theirs = space.pages(b, gpu_processor(gpu));
-    const PageMask copied = (zeroed & theirs.resident) - block.discarded;  // of several copies, the first
-    // Remote mappings of pages that the host already holds stay.
-    if (!migration.duplicate) unmap(context_, b, gpu, absent | (theirs.resident & migration.pages()));
-    zeroed -= theirs.resident;
+    const PageMask there = space.pages(b, gpu_processor(gpu)).resident;
+    const PageMask copied = unsaved & zeroed & there;  // of several copies, the first
     if (!copied.empty()) {
       const policy::Route way = way_to_host(work, b, gpu, copied, migration);
       copies_.carry(work, b, {gpu_processor(gpu), kHost}, way, ready, migration.part(copied));
     }
-    if (migration.duplicate) {
-      block.read_duplicated |= absent & theirs.resident;
-      if (theirs.writable.intersects(migration.pages())) space.note_unmap(gpu);
-      theirs.writable -= migration.pages();
-    } else {
-      departures_.drop_copies(work, b, gpu, migration.pages());
-    }
+    moved.copied |= copied.intersects(migration.demanded);
+    zeroed -= there;
+    if (!migration.duplicate) departures_.drop_copies(work, b, gpu, pages);
   }
   work.spend(context_.costs().host_zero_page_ns * zeroed.count());
-  if (!migration.duplicate) block.read_duplicated -= migration.pages();
-  block.discarded -= migration.cause == TransferCause::kUser ? migration.pages() : absent;
-  host.resident |= absent;
-  context_.host_resident_pages += absent.count();
   if (block.hints.accessed_by != 0 && !migration.staged) map_after_migration(context_, work, b, absent);
+  return moved;
 }
 
 policy::Route Residency::way_to_host(Work& work, BlockIndex b, unsigned gpu, const PageMask& copied,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Migration of pages: makes them resident on a GPU or on the host.
 //
-// Follows NVIDIA UVM 580 uvm_va_block.c: unmap, populate, zero, copy, update residency, mark the chunk used. Each call
-// advances a Work time line. Policies are told of every change of residency. The parts are the memory that pages come
-// to (ChunkSupply), how they leave (Departures), links (PageCopies) and the host's memory (HostTier).
+// Follows NVIDIA UVM 580 uvm_va_block.c: unmap, populate, zero, copy, update residency, mark the chunk used. A move is
+// planned (masks), applied (state), charged (time on a Work time line) and announced (events, counters, policies), in
+// this order. The parts are the memory that pages come to (ChunkSupply), how they leave (Departures), links
+// (PageCopies) and the host's memory (HostTier).
 #pragma once
 
 #include <span>
@@ -43,8 +44,11 @@ class Residency {
 
   // Makes the pages resident on the GPU, evicting when it is full. Pages resident nowhere are populated with zeros. The
   // caller must map them (map_local).
-  void to_gpu(Work& work, BlockIndex block, unsigned gpu, const Migration& migration);
-  void to_host(Work& work, BlockIndex block, const Migration& migration);
+  Moved to_gpu(Work& work, BlockIndex block, unsigned gpu, const Migration& migration);
+  Moved to_host(Work& work, BlockIndex block, const Migration& migration);
+  Moved move(Work& work, BlockIndex block, ProcessorId destination, const Migration& migration) {
+    return destination.is_host() ? to_host(work, block, migration) : to_gpu(work, block, destination.gpu(), migration);
+  }
 
   ChunkSupply& chunks() { return chunks_; }
   Departures& departures() { return departures_; }
@@ -55,17 +59,31 @@ class Residency {
   // The routes of pages on other GPUs to their destination.
   struct Ways {
     std::uint32_t by_host = 0;           // a bit per source GPU: through the host
+    PageMask open;                       // pages that were on the host before: their route is asked for
     Nanoseconds on_host{};               // arrival on the host of what went through it
     std::vector<policy::Route> detours;  // by GPU that holds the pages; empty: none
+    Moved moved;                         // to the host
     bool by_links(unsigned gpu) const { return (by_host >> gpu & 1) == 0; }
     policy::Route detour(unsigned gpu) const { return detours.empty() ? policy::Route{} : detours[gpu]; }
   };
+  // The pages of a move to a GPU, by what happens to them.
+  struct Arrival {
+    PageMask absent;  // not on the GPU yet: each is in one of the next three
+    PageMask from_peers, from_host, populated;
+    PageMask again;       // come back after an eviction
+    PageMask host_loses;  // pages that the host may no longer access, or with read duplication write
+    PageMask duplicated;  // pages that stay where they are, too
+  };
   Ways ways_from_gpus(Work& work, BlockIndex block, unsigned gpu, const Migration& migration);
+  Arrival plan(BlockIndex block, unsigned gpu, const Migration& migration, const Ways& ways) const;
+  void apply(BlockIndex block, unsigned gpu, const Migration& migration, const Arrival& arrival);
+  bool charge(Work& work, BlockIndex block, unsigned gpu, const Migration& migration, const Arrival& arrival,
+              const Ways& ways);
+  void announce(const Work& work, BlockIndex block, unsigned gpu, const Migration& migration, const Arrival& arrival);
   void copy_from_host(Work& work, BlockIndex block, unsigned gpu, Nanoseconds ready, const PageMask& pages,
-                      const PageMask& asked, const Migration& migration);
-  void copy_from_peers(Work& work, BlockIndex block, unsigned gpu, Nanoseconds ready, PageMask pages,
+                      const PageMask& open, const Migration& migration);
+  bool copy_from_peers(Work& work, BlockIndex block, unsigned gpu, Nanoseconds ready, PageMask pages,
                        const Migration& migration, const Ways& ways);
-  void protect_on_peers(BlockIndex block, unsigned gpu, const PageMask& pages);
   policy::Route way_to_host(Work& work, BlockIndex block, unsigned gpu, const PageMask& copied,
                             const Migration& migration);
 

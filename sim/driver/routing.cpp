@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/common/check.h"
+#include "sim/driver/harvest.h"
 
 namespace uvmsim::driver {
 
@@ -33,14 +34,19 @@ class MoveQueries final : public policy::RouteQueries {
     return exists(gpu) ? context_.gpus[gpu].memory.free_chunks() : 0;
   }
   bool has_room(unsigned gpu) const override {
-    return move_.may_stay && exists(gpu) && context_.hooks->has_room(gpu_, gpu, move_.block, move_.now);
+    if (!move_.may_stay || !exists(gpu) || context_.harvest == nullptr) return false;
+    context_.harvest->advance(move_.now);
+    return context_.harvest->has_room(gpu_, gpu, move_.block);
   }
   bool path_full(unsigned gpu) const override { return gpu < 32 && (full_ >> gpu & 1) != 0; }
   std::uint32_t pending_chunks(unsigned gpu) const override {
-    if (!exists(gpu)) return 0;
-    return context_.hooks->pending_chunks(gpu, move_.may_stay ? std::optional(move_.now) : std::nullopt);
+    if (!exists(gpu) || context_.harvest == nullptr) return 0;
+    if (move_.may_stay) context_.harvest->advance(move_.now);
+    return context_.harvest->pending(gpu);
   }
-  bool harvests(unsigned gpu) const override { return exists(gpu) && context_.hooks->harvests(gpu); }
+  bool harvests(unsigned gpu) const override {
+    return exists(gpu) && context_.harvest != nullptr && context_.harvest->harvests(gpu);
+  }
 
  private:
   bool exists(unsigned gpu) const { return gpu < context_.gpus.size(); }

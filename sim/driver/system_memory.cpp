@@ -3,6 +3,7 @@
 
 #include "sim/config/coherence.h"
 #include "sim/driver/departures.h"
+#include "sim/driver/fault_service.h"
 
 namespace uvmsim::driver {
 
@@ -63,29 +64,15 @@ bool SystemMemory::takes(unsigned gpu, BlockIndex b) {
 // Returns the prefetcher's additions to faulted pages, in whole pages of the host.
 PageMask SystemMemory::surroundings(Work& work, BlockIndex b, const PageMask& faulted, const PageMask& there,
                                     const PageMask& available) {
-  const VaBlock& block = context_.space.block(b);
-  const policy::FaultedBlock faulted_block{
-      .block = b,
-      .allocation = {PageIndex(block.range_first.value * kPagesPerBlock),
-                     PageIndex((block.range_first.value + block.range_blocks) * kPagesPerBlock)},
-      .first_page = block.first_page,
-      .end_page = block.end_page,
-      .resident = there,
-      .faulted = faulted,
-      .thrashing = {},
-      .destination_is_preferred = false,
-      .resident_nowhere = there.empty(),
-      .to_host = false,
-      .process = context_.process,
-      .now = work.cpu,
-  };
+  const PageMask thrashing;
+  policy::FaultedBlock faulted_block = describe_fault(context_, b, there, faulted, thrashing, work.cpu);
+  faulted_block.resident_nowhere = there.empty();
   const PageMask wanted = context_.prefetcher.prefetch(faulted_block);
   work.cpu += context_.prefetch_decision_cost;
   return host_pages(b, wanted) & available;
 }
 
-std::uint32_t SystemMemory::populate(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads,
-                                     const PageMask& writes) {
+Moved SystemMemory::populate(Work& work, unsigned gpu, BlockIndex b, const PageMask& reads, const PageMask& writes) {
   AddressSpace& space = context_.space;
   const ProcessorPages& host = space.pages(b, kHost);
   const config::CoherenceConfig& costs = context_.system.coherence;
@@ -94,21 +81,9 @@ std::uint32_t SystemMemory::populate(Work& work, unsigned gpu, BlockIndex b, con
   // Pages of zeros that the CPU maps get memory of their own on the host.
   const PageMask zeros = host.resident - host.writable;
   const PageMask copied = host_pages(b, writes) & zeros;
-  const bool local = !fresh.empty() && [&] {
-    policy::Migrator* const migrator = context_.gpus[gpu].migrator.get();
-    if (migrator == nullptr) return takes(gpu, b);
-    const PageMask fresh_reads = fresh & reads, fresh_writes = fresh & writes;
-    const policy::RestingPages rest = migrator->rest({.block = b,
-                                                      .range = space.block(b).range_first,
-                                                      .reads = fresh_reads,
-                                                      .writes = fresh_writes,
-                                                      .on_host = host.resident,
-                                                      .memory = memory_use(context_.gpus[gpu]),
-                                                      .now = work.cpu,
-                                                      .process = context_.process});
-    work.cpu += context_.migrate_decision_cost;
-    return !rest.pages.intersects(fresh) && takes(gpu, b);
-  }();
+  const bool rests = !fresh.empty() && context_.gpus[gpu].migrator != nullptr &&
+                     ask_migrator(context_, work, gpu, b, fresh & reads, fresh & writes).pages.intersects(fresh);
+  const bool local = !fresh.empty() && !rests && takes(gpu, b);
   const PageMask to_gpu =
       local ? fresh | surroundings(work, b, fresh, space.pages(b, gpu_processor(gpu)).resident, untouched) : PageMask{};
   PageMask to_host = local ? PageMask{} : fresh;
@@ -128,7 +103,7 @@ std::uint32_t SystemMemory::populate(Work& work, unsigned gpu, BlockIndex b, con
     batch_pays_ = false;
     put_on_host(b, on_host, true);
   }
-  return (reads | writes).count();
+  return {.populated = !to_gpu.empty()};
 }
 
 bool SystemMemory::cpu_may(BlockIndex b, unsigned page, bool write) const {

@@ -28,8 +28,8 @@ class SystemMemory {
   void pin(BlockIndex block);
   // Begins a fault batch: the first pages that it populates pay for entering the host's page tables.
   void begin_batch() { batch_pays_ = true; }
-  // Services a GPU's faults on pages that it cannot access so. Returns the number of faults serviced.
-  std::uint32_t populate(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes);
+  // Services a GPU's faults on pages that it cannot access so.
+  Moved populate(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes);
 
   // Returns whether the CPU may access the page without a fault.
   bool cpu_may(BlockIndex block, unsigned page, bool write) const;
@@ -48,7 +48,6 @@ class SystemMemory {
   PageMask host_pages(BlockIndex b, const PageMask& pages) const {
     return pages.grown_to(pages_per_host_page_) & context_.space.block(b).extent();
   }
-  unsigned pages_per_host_page() const { return pages_per_host_page_; }
 
  private:
   bool takes(unsigned gpu, BlockIndex block);

@@ -74,12 +74,7 @@ void UserCalls::migrate(Work& work, const BlockSpan& span, ProcessorId destinati
   if (!copied.empty()) end_writing(context_, thrashing_, work, span.block, copied);
   for (const bool duplicate : {true, false}) {
     const Migration migration{duplicate ? copied : pages - copied, {}, TransferCause::kUser, duplicate};
-    if (migration.demanded.empty()) continue;
-    if (destination.is_gpu()) {
-      residency_.to_gpu(work, span.block, destination.gpu(), migration);
-    } else {
-      residency_.to_host(work, span.block, migration);
-    }
+    if (!migration.demanded.empty()) residency_.move(work, span.block, destination, migration);
   }
 }
 

@@ -126,7 +126,7 @@ driver::BatchSummary FaultLoop::service(std::span<const gmmu::FaultEntry> entrie
     batch.end = std::max(batch.end, summary.end);
     batch.duplicates += summary.duplicates;
     batch.throttled = batch.throttled || summary.throttled;
-    batch.gpu_memory_changed = batch.gpu_memory_changed || summary.gpu_memory_changed;
+    batch.moved += summary.moved;
   }
   return batch;
 }
@@ -185,11 +185,10 @@ void FaultLoop::on_fetch() {
   const Nanoseconds first_arrival = buffer_.empty() ? now : buffer_.next_arrival();
   const auto entries = buffer_.fetch(now, limit, config.fault_coalesce);
   const std::uint32_t raw = buffer_.fetched_raw();
-  const std::uint64_t evictions_before = batcher_ == nullptr ? 0 : evictions();
   if (batcher_ != nullptr) now += processes_[lead_].context->gpus[gpu_].batch_decision_cost;
   const driver::BatchSummary summary = service(entries, raw, now);
   running_sms_ = system_.gpus[gpu_].sm_count;
-  if (batcher_ != nullptr) ask_for_sms(now, raw, static_cast<std::uint32_t>(evictions() - evictions_before), summary);
+  if (batcher_ != nullptr) ask_for_sms(now, raw, summary);
 
   const Nanoseconds serviced = std::max(summary.end, now);
   std::uint32_t flushed = 0;
@@ -209,7 +208,7 @@ void FaultLoop::on_fetch() {
   }
   counters().flushed_faults += flushed;
   const Nanoseconds replayed = serviced + ns(costs().replay_ns);
-  replay_lead_ = ns(summary.gpu_memory_changed ? 0 : costs().replay_lead_ns);
+  replay_lead_ = ns(summary.gpu_memory_changed() ? 0 : costs().replay_lead_ns);
   if (summary.throttled) ++throttled_this_service_;
   ++batches_this_service_;
   Nanoseconds part_begin = now;
@@ -229,14 +228,7 @@ void FaultLoop::on_fetch() {
   events_.schedule(replayed - std::min(replay_lead_, ns(costs().replay_ns)), EventKind::kReplay, gpu_);
 }
 
-std::uint64_t FaultLoop::evictions() const {
-  std::uint64_t sum = 0;
-  for (const Process& process : processes_) sum += process.context->counters.evictions;
-  return sum;
-}
-
-void FaultLoop::ask_for_sms(Nanoseconds begin, std::uint32_t raw, std::uint32_t evictions,
-                            const driver::BatchSummary& summary) {
+void FaultLoop::ask_for_sms(Nanoseconds begin, std::uint32_t raw, const driver::BatchSummary& summary) {
   std::uint32_t blocks = 0;
   for (const Part& part : parts_) blocks += part.summary.blocks;
   const std::uint32_t sms = system_.gpus[gpu_].sm_count;
@@ -245,7 +237,7 @@ void FaultLoop::ask_for_sms(Nanoseconds begin, std::uint32_t raw, std::uint32_t 
                              .end = std::max(summary.end, begin),
                              .raw_faults = raw,
                              .blocks = blocks,
-                             .evictions = evictions,
+                             .evictions = summary.moved.evictions,
                              .sms = sms,
                              .memory = driver::memory_use(processes_[lead_].context->gpus[gpu_])});
   if (running != 0) running_sms_ = std::min(running, sms);

@@ -68,8 +68,7 @@ class FaultLoop {
   void wake(bool faults_waiting);
   bool release_sms();
   std::uint32_t fetch_limit(Nanoseconds now);
-  std::uint64_t evictions() const;
-  void ask_for_sms(Nanoseconds begin, std::uint32_t raw, std::uint32_t evictions, const driver::BatchSummary& summary);
+  void ask_for_sms(Nanoseconds begin, std::uint32_t raw, const driver::BatchSummary& summary);
   void begin_service();
   void fetch_at(Nanoseconds time);
   // Runs the kernels until a fault is in the buffer. Returns false if none comes, after stop_at_events() if none comes

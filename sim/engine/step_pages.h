@@ -29,13 +29,6 @@ inline PageRange slice_of_step(const PageRange& share, std::uint32_t step, std::
 // Returns whether the pattern is slices and no warp has a part of its own.
 inline bool plain_slices(const KernelWork& work) { return work.pattern == Pattern::kSlices && !work.rows; }
 
-// Returns the memory instructions of a part of a unit: those that all its warps issue before they wait (compilers
-// unroll loops).
-inline std::uint32_t instructions_per_part(const KernelWork& work) {
-  constexpr std::uint32_t kUnrolled = 4;
-  return work.pattern == Pattern::kThreads ? 1 : work.warps * kUnrolled;
-}
-
 // Calls f(run, warps, scattered) for the pages of a step: `warps` warps of the unit access each page; scattered: one
 // warp instruction touches many pages. f.passes(operand, share) returns whether these pages need no check one by one;
 // it is called only if that may spare many checks. shares[i]: what the unit walks through of operand i, in patterns
