@@ -6,8 +6,9 @@
 
 MODEL: vit, inception_v3, resnet152, senet154 (data/pytorch_h200_unseen_kernels.csv.zst), all by default. Of each the last
 recorded step is replayed on h200-sxm-pcie5 without the caching allocator. Times were measured under a profiler on a machine
-with a slow host; batches do not depend on that. Exit status 1 if the kernels are not those that were measured, 2 if a
-command or file is missing.
+with a slow host; batches do not depend on that. A measured batch counts for every kernel that runs meanwhile, a simulated
+one for one kernel: those of several streams (senet154) cannot be compared. Exit status 1 if the kernels are not those that
+were measured, 2 if a command or file is missing.
 """
 import argparse
 import csv
