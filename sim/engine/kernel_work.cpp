@@ -344,15 +344,29 @@ void plan_transposition(const KernelWork& work, const trace::Kernel& kernel, Sec
   section.steps = section.loads.steps + section.stores.steps;
 }
 
-// Returns the tensor that the kernel transposes, if its grid has a tile of 32 by 32 elements per block.
-Transposition transposition_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
-  if (!trace::image_per_z_by_name(kernel.name)) return {};
-  std::uint64_t bytes = 0;
+// Returns the touched bytes of the kernel's largest object.
+std::uint64_t largest_bytes(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
+  std::uint64_t most = 0;
   for (const trace::ObjectAccess& access : kernel.accesses) {
     std::uint64_t quanta = 0;
     for (const trace::Extent& extent : access.extents) quanta += extent.count;
-    bytes = std::max(bytes, quanta * quantum_bytes);
+    most = std::max(most, quanta * quantum_bytes);
   }
+  return most;
+}
+
+// Returns the frequencies of a Fourier transform; 0 for other kernels, and for one that has too few bytes for a value of
+// each frequency per block.
+std::uint64_t frequencies_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
+  const std::uint64_t frequencies = trace::frequencies_by_name(kernel.name);
+  const bool enough = kernel.grid.count() * frequencies * kComplexBytes <= largest_bytes(kernel, quantum_bytes);
+  return enough ? frequencies : 0;
+}
+
+// Returns the tensor that the kernel transposes, if its grid has a tile of 32 by 32 elements per block.
+Transposition transposition_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
+  if (!trace::image_per_z_by_name(kernel.name)) return {};
+  const std::uint64_t bytes = largest_bytes(kernel, quantum_bytes);
   const std::uint64_t channels = std::uint64_t{kernel.grid.y} * Transposition::kTileSide;
   for (const std::uint64_t element_bytes : {4, 2, 1}) {
     const std::uint64_t pixels = bytes / kernel.grid.z / channels / element_bytes;
@@ -371,7 +385,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
                      (kernel.phases.empty() || touched_bytes(kernel, places.quantum_bytes) <= capacity_bytes);
   const std::uint64_t shown_images = images_shown_by(kernel);
   const bool by_others = shown_images == 0 && kernel.phases.empty();
-  const std::uint64_t frequencies = trace::frequencies_by_name(kernel.name);
+  const std::uint64_t frequencies = frequencies_of(kernel, places.quantum_bytes);
   work.transposition = transposition_of(kernel, places.quantum_bytes);
   const std::uint64_t images = frequencies != 0                 ? frequencies
                                : work.transposition.pixels != 0 ? Transposition::kTileSide

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
 #include "sim/common/random.h"
 #include "sim/engine/step_pages.h"
+#include "sim/trace/kernel_names.h"
 #include "tests/engine/program.h"
 
 namespace uvmsim {
@@ -70,7 +72,19 @@ trace::Kernel random_kernel(Random& random) {
   kernel.grid = {static_cast<std::uint32_t>(1 + random.below(random.below(2) == 0 ? 6 : 300)),
                  static_cast<std::uint32_t>(1 + random.below(4)), static_cast<std::uint32_t>(1 + random.below(2))};
   kernel.bytes_per_thread_access = 4;
+  constexpr std::array kNames{"", "", "fft2d_r2c_16x16", "fft2d_r2c_32x32", "nchwToNhwcKernel"};
+  kernel.name = kNames[random.below(kNames.size())];
   return kernel;
+}
+
+// A kernel that transposes a tensor has as many tiles as its largest object.
+void fit_grid(trace::Kernel& kernel) {
+  if (!trace::image_per_z_by_name(kernel.name)) return;
+  std::uint64_t pages = 0;
+  for (const trace::ObjectAccess& access : kernel.accesses) pages = std::max(pages, access.extents.front().count);
+  constexpr std::uint64_t kSide = engine::Transposition::kTileSide;
+  const std::uint64_t pixels = pages * kBasePageBytes / 4 / kernel.grid.z / kernel.grid.y / kSide;
+  kernel.grid.x = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, engine::Transposition::tiles(pixels)));
 }
 
 // The test covers any content of the pages that the kernel both reads and writes.
@@ -86,6 +100,7 @@ TEST(CertainTouches, AreAllVisited) {
       layout.allocate(trace::ObjectAlloc{id, trace::ObjectKind::kManaged, pages * kBasePageBytes, 0, 0});
       kernel.accesses.push_back({id, {{0, pages, static_cast<trace::AccessMode>(1 + random.below(3))}}});
     }
+    fit_grid(kernel);
     while (something.block_count() < nothing.block_count()) {
       everything.pages(everything.allocate(0, kBlockBytes), kHost).resident = PageMask::all();
       PageMask& some = something.pages(something.allocate(0, kBlockBytes), kHost).resident;
