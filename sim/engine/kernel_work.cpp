@@ -355,8 +355,8 @@ std::uint64_t largest_bytes(const trace::Kernel& kernel, std::uint32_t quantum_b
   return most;
 }
 
-// Returns the frequencies of a Fourier transform; 0 for other kernels, and for one that has too few bytes for a value of
-// each frequency per block.
+// Returns the frequencies of a Fourier transform; 0 for other kernels, and for one that has too few bytes for a value
+// of each frequency per block.
 std::uint64_t frequencies_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
   const std::uint64_t frequencies = trace::frequencies_by_name(kernel.name);
   const bool enough = kernel.grid.count() * frequencies * kComplexBytes <= largest_bytes(kernel, quantum_bytes);
