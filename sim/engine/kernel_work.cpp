@@ -368,7 +368,7 @@ Transposition transposition_of(const trace::Kernel& kernel, std::uint32_t quantu
   if (!trace::image_per_z_by_name(kernel.name)) return {};
   const std::uint64_t bytes = largest_bytes(kernel, quantum_bytes);
   const std::uint64_t channels = std::uint64_t{kernel.grid.y} * Transposition::kTileSide;
-  for (const std::uint64_t element_bytes : {4, 2, 1}) {
+  for (const std::uint64_t element_bytes : {4u, 2u, 1u}) {
     const std::uint64_t pixels = bytes / kernel.grid.z / channels / element_bytes;
     if (pixels != 0 && Transposition::tiles(pixels) == kernel.grid.x) return {pixels, channels};
   }
