@@ -2,6 +2,7 @@
 // Strong types for time, sizes and pages. Mixing them requires an explicit conversion.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 namespace uvmsim {
@@ -14,12 +15,7 @@ struct Quantity {
 
   constexpr Quantity() = default;
   constexpr explicit Quantity(Rep v) : value(v) {}
-  constexpr bool operator==(const Quantity&) const = default;
-  // One comparison each; of the operator <=> compilers make two or three.
-  constexpr bool operator<(const Quantity& o) const { return value < o.value; }
-  constexpr bool operator>(const Quantity& o) const { return value > o.value; }
-  constexpr bool operator<=(const Quantity& o) const { return value <= o.value; }
-  constexpr bool operator>=(const Quantity& o) const { return value >= o.value; }
+  constexpr auto operator<=>(const Quantity&) const = default;
 
   constexpr Quantity operator+(Quantity o) const { return Quantity(static_cast<Rep>(value + o.value)); }
   constexpr Quantity operator-(Quantity o) const { return Quantity(static_cast<Rep>(value - o.value)); }
