@@ -206,6 +206,21 @@ void KernelRun::number_starts(std::span<const std::uint32_t> due, Nanoseconds fr
   }
 }
 
+// Calls f<kind_>().
+template <class F>
+void KernelRun::with_units(F&& f) {
+  switch (kind_) {
+    case Units::kOneStep:
+      return f.template operator()<Units::kOneStep>();
+    case Units::kPlainSlices:
+      return f.template operator()<Units::kPlainSlices>();
+    case Units::kTiles:
+      return f.template operator()<Units::kTiles>();
+    case Units::kOther:
+      return f.template operator()<Units::kOther>();
+  }
+}
+
 // Lets the SMs compute up to `until`, or for a slice so short that most units that begin in it are numbered before it.
 // Units that end and begin again within the slice are numbered by the next one and begin a little late. Returns false
 // if no SM has an event by then.
@@ -222,23 +237,9 @@ bool KernelRun::run_slice(Nanoseconds until) {
   }
   const std::span<const std::uint32_t> due(due_.data(), end);
   number_starts(due, first, until);
-  const auto run_all = [&]<Units kUnits>() {
+  with_units([&]<Units kUnits>() {
     for (const std::uint32_t sm : due) run<kUnits>(sm, until);
-  };
-  switch (kind_) {
-    case Units::kOneStep:
-      run_all.operator()<Units::kOneStep>();
-      break;
-    case Units::kPlainSlices:
-      run_all.operator()<Units::kPlainSlices>();
-      break;
-    case Units::kTiles:
-      run_all.operator()<Units::kTiles>();
-      break;
-    case Units::kOther:
-      run_all.operator()<Units::kOther>();
-      break;
-  }
+  });
   return true;
 }
 
@@ -584,16 +585,7 @@ template void KernelRun::go_on<KernelRun::Units::kTiles>(SmQueue&, std::uint32_t
 template void KernelRun::go_on<KernelRun::Units::kOther>(SmQueue&, std::uint32_t, Nanoseconds, bool);
 
 void KernelRun::go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool done) {
-  switch (kind_) {
-    case Units::kOneStep:
-      return go_on<Units::kOneStep>(sm, index, now, done);
-    case Units::kPlainSlices:
-      return go_on<Units::kPlainSlices>(sm, index, now, done);
-    case Units::kTiles:
-      return go_on<Units::kTiles>(sm, index, now, done);
-    case Units::kOther:
-      return go_on<Units::kOther>(sm, index, now, done);
-  }
+  with_units([&]<Units kUnits>() { go_on<kUnits>(sm, index, now, done); });
 }
 
 }  // namespace uvmsim::engine

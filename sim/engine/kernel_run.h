@@ -197,6 +197,8 @@ class KernelRun {
   Nanoseconds spread(std::uint64_t most) { return most == 0 ? Nanoseconds{} : ns(random_.below(most)); }
   // Goes on with the lane at `now`: with its present part, all its loads of a step or all its stores, or, if that is
   // done, with the next one. A part joins the SM's queue; parts without accesses are left out, with their time.
+  template <class F>
+  void with_units(F&& f);
   template <Units kUnits>
   void go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool done);
   void go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool done);

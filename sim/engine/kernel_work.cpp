@@ -312,7 +312,7 @@ PlaneSweep plan_sweep(std::uint64_t plane_bytes, std::uint64_t images, std::uint
 
 // Threads take consecutive elements of a channel, whatever image these belong to, unless the name says how many threads
 // share a plane (measured: which images' pages the first blocks of such kernels raise together).
-void plan_planes(KernelWork& work, const trace::Kernel& kernel, Section& section) {
+void plan_planes(const KernelWork& work, const trace::Kernel& kernel, Section& section) {
   const std::uint64_t threads = std::max<std::uint64_t>(1, kernel.block.count());
   const std::uint64_t plane = section.longest * kBasePageBytes / section.units / work.images;
   const std::uint64_t in_order = ceil_div(threads * kPlaneElementBytes, std::max<std::uint64_t>(1, plane));

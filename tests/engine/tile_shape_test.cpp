@@ -279,18 +279,29 @@ TEST(StridePages, AnUnrolledLoopTakesSeveralStridesAtOnce) {
   EXPECT_EQ(pages.back(), 31u);
 }
 
-// Planes of 2 pages, 5 images of 3 channels, 2 images at once.
-TEST(PlanePages, ImagesOfARoundComeTogether) {
+KernelWork planes_of(std::uint64_t images) {
   KernelWork work;
   work.pattern = Pattern::kPlanes;
-  work.images = 5;
+  work.images = images;
+  return work;
+}
+
+// Blocks that store an operand of so many pages.
+Section storing(std::uint64_t units, std::uint64_t pages, const PlaneSweep& loads, const PlaneSweep& stores) {
   Section plan;
-  plan.units = 3;
-  plan.loads.steps = 1;
-  plan.stores = {2, 1, 3};
-  plan.steps = 1 + 3;
-  plan.longest = 30;
-  plan.operands = {output_of(30 * kBasePageBytes)};
+  plan.units = units;
+  plan.loads = loads;
+  plan.stores = stores;
+  plan.steps = loads.steps + stores.steps;
+  plan.longest = pages;
+  plan.operands = {output_of(pages * kBasePageBytes)};
+  return plan;
+}
+
+// Planes of 2 pages, 5 images of 3 channels, 2 images at once.
+TEST(PlanePages, ImagesOfARoundComeTogether) {
+  const KernelWork work = planes_of(5);
+  const Section plan = storing(3, 30, {1, 1, 1}, {2, 1, 3});
   SectionRun section(plan);
   section.watched_outputs = {0};
   std::vector<std::uint64_t> written;
@@ -302,17 +313,9 @@ TEST(PlanePages, ImagesOfARoundComeTogether) {
 
 // A step takes several rounds, or a part of one.
 TEST(PlanePages, StepsAreWholeRoundsOrPartsOfOne) {
-  KernelWork work;
-  work.pattern = Pattern::kPlanes;
-  work.images = 4;
-  Section plan;
-  plan.units = 1;
-  plan.loads.steps = 0;
-  plan.longest = 8;
-  plan.operands = {output_of(8 * kBasePageBytes)};
+  const KernelWork work = planes_of(4);
   const auto of_step = [&](const PlaneSweep& sweep, std::uint32_t step) {
-    plan.stores = sweep;
-    plan.steps = sweep.steps;
+    const Section plan = storing(1, 8, {1, 1, 0}, sweep);
     SectionRun section(plan);
     section.watched_outputs = {0};
     std::vector<std::uint64_t> written;
@@ -327,9 +330,7 @@ TEST(PlanePages, StepsAreWholeRoundsOrPartsOfOne) {
 // A tensor of 2 images, 40 channels and 50 pixels: two tiles each way. Every element is loaded by one block and stored
 // by one.
 TEST(PlanePages, TilesOfATranspositionCoverTheTensorOnce) {
-  KernelWork work;
-  work.pattern = Pattern::kPlanes;
-  work.images = Transposition::kTileSide;
+  KernelWork work = planes_of(Transposition::kTileSide);
   work.transposition = {50, 40};
   Section plan;
   plan.units = 2 * 2 * 2;
@@ -352,16 +353,9 @@ TEST(PlanePages, TilesOfATranspositionCoverTheTensorOnce) {
 
 // A block has a slice of the input, then a piece of each of 3 frequencies.
 TEST(PlanePages, ATransformStoresEveryFrequency) {
-  KernelWork work;
-  work.pattern = Pattern::kPlanes;
-  work.images = 3;
-  Section plan;
-  plan.units = 2;
-  plan.loads = {0, 1, 1};
-  plan.stores = {1, 1, 1};
-  plan.steps = 2;
-  plan.longest = 6;
-  plan.operands = {output_of(4 * kBasePageBytes), output_of(6 * kBasePageBytes)};
+  const KernelWork work = planes_of(3);
+  Section plan = storing(2, 6, {0, 1, 1}, {1, 1, 1});
+  plan.operands.insert(plan.operands.begin(), output_of(4 * kBasePageBytes));
   plan.operands[0].write = false;
   SectionRun section(plan);
   section.watched_inputs = {0};
@@ -375,15 +369,10 @@ TEST(PlanePages, ATransformStoresEveryFrequency) {
 
 // Planes of 3 pages, 2 images of 4 channels.
 TEST(PlanePages, ABlockHasItsPlaneOfEveryImage) {
-  KernelWork work;
-  work.pattern = Pattern::kPlanes;
-  work.images = 2;
-  Section plan;
-  plan.units = 4;
-  plan.loads = plan.stores = {1, 3, 6};
-  plan.steps = 2 * 6;
-  plan.longest = 24;
-  plan.operands = {output_of(24 * kBasePageBytes), output_of(24 * kBasePageBytes), output_of(kBasePageBytes)};
+  const KernelWork work = planes_of(2);
+  Section plan = storing(4, 24, {1, 3, 6}, {1, 3, 6});
+  plan.operands.insert(plan.operands.begin(), output_of(24 * kBasePageBytes));
+  plan.operands.push_back(output_of(kBasePageBytes));
   plan.operands[0].write = false;
   SectionRun section(plan);
   section.watched_inputs = {0};
