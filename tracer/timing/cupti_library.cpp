@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <cstdint>
 #include <mutex>
 
@@ -57,6 +58,32 @@ std::string CuptiLibrary::load() {
 CuptiLibrary& cupti() {
   static CuptiLibrary table;
   return table;
+}
+
+std::string subscribe(CUpti_CallbackFunc callback, CUpti_SubscriberHandle& subscriber) {
+  std::string holder;
+  CUptiResult result = CUPTI_SUCCESS;
+#ifdef CUPTI_SUBSCRIBER_NAME_MAX_LEN
+  if (cupti().cuptiSubscribe_v2 != nullptr) {
+    std::array<char, 256> name{};
+    CUpti_SubscriberParams parameters{};
+    parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+    parameters.subscriberName = "uvmtrace";
+    parameters.oldSubscriberName = name.data();
+    parameters.oldSubscriberSize = name.size() - 1;
+    result = cupti().cuptiSubscribe_v2(&subscriber, callback, nullptr, &parameters);
+    holder = name.data();
+  } else {
+    result = cupti().cuptiSubscribe(&subscriber, callback, nullptr);
+  }
+#else
+  result = cupti().cuptiSubscribe(&subscriber, callback, nullptr);
+#endif
+  if (result == CUPTI_SUCCESS) return {};
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    return "another profiler already uses CUPTI: " + (holder.empty() ? "it gives no name" : holder);
+  }
+  return "CUPTI cannot start (no supported GPU or driver?): " + describe(result);
 }
 
 std::string describe(CUptiResult result) {

@@ -12,6 +12,7 @@ namespace uvmtrace {
 // clang-format off
 #define UVMTRACE_CUPTI_FUNCTIONS(X) \
   X(cuptiGetVersion) X(cuptiGetResultString) X(cuptiSubscribe) X(cuptiUnsubscribe) X(cuptiEnableCallback) \
+  X(cuptiEnableDomain) \
   X(cuptiActivitySetAttribute) X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) X(cuptiActivityDisable) \
   X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords) X(cuptiActivityFlushAll) \
   X(cuptiActivityConfigureUnifiedMemoryCounter) X(cuptiGetDeviceId) X(cuptiGetContextId) X(cuptiGetGraphNodeId)
@@ -32,6 +33,10 @@ struct CuptiLibrary {
 
 // Valid after CuptiLibrary::load() succeeded.
 CuptiLibrary& cupti();
+
+// Makes `callback` the process's one subscriber. Returns the empty string, or what is wrong: it names the tool that holds
+// CUPTI.
+std::string subscribe(CUpti_CallbackFunc callback, CUpti_SubscriberHandle& subscriber);
 
 // CUPTI's own name of a result, as CUPTI_ERROR_NOT_SUPPORTED, with its number.
 std::string describe(CUptiResult result);

@@ -26,6 +26,12 @@ struct DriverLibrary {
                                       const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
                                       const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
                                       CUtensorMapL2promotion, CUtensorMapFloatOOBfill) = nullptr;
+  CUresult (*cuCtxGetDevice)(CUdevice*) = nullptr;
+  CUresult (*cuMemGetInfo_v2)(std::size_t*, std::size_t*) = nullptr;
+  CUresult (*cuDeviceGetMemPool)(CUmemoryPool*, CUdevice) = nullptr;
+  CUresult (*cuMemPoolGetAttribute)(CUmemoryPool, CUmemPool_attribute, void*) = nullptr;
+  CUresult (*cuDeviceGetGraphMemAttribute)(CUdevice, CUgraphMem_attribute, void*) = nullptr;
+  CUresult (*cuThreadExchangeStreamCaptureMode)(CUstreamCaptureMode*) = nullptr;
   CUresult (*cuStreamIsCapturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
   CUresult (*cuGraphGetNodes)(CUgraph, CUgraphNode*, std::size_t*) = nullptr;
   CUresult (*cuGraphNodeGetType)(CUgraphNode, CUgraphNodeType*) = nullptr;

@@ -116,33 +116,6 @@ void CUPTIAPI on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_Cal
 
 CUpti_SubscriberHandle subscriber = nullptr;
 
-// Empty on success, else what is wrong: naming the tool that holds CUPTI.
-std::string subscribe() {
-  std::string holder;
-  CUptiResult result = CUPTI_SUCCESS;
-#ifdef CUPTI_SUBSCRIBER_NAME_MAX_LEN
-  if (cupti().cuptiSubscribe_v2 != nullptr) {
-    std::array<char, 256> name{};
-    CUpti_SubscriberParams parameters{};
-    parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-    parameters.subscriberName = "uvmtrace";
-    parameters.oldSubscriberName = name.data();
-    parameters.oldSubscriberSize = name.size() - 1;
-    result = cupti().cuptiSubscribe_v2(&subscriber, &on_callback, nullptr, &parameters);
-    holder = name.data();
-  } else {
-    result = cupti().cuptiSubscribe(&subscriber, &on_callback, nullptr);
-  }
-#else
-  result = cupti().cuptiSubscribe(&subscriber, &on_callback, nullptr);
-#endif
-  if (result == CUPTI_SUCCESS) return {};
-  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-    return "another profiler already uses CUPTI: " + (holder.empty() ? "it gives no name" : holder);
-  }
-  return "CUPTI cannot start (no supported GPU or driver?): " + describe(result);
-}
-
 void enable_callbacks() {
   CallTable& table = CallTable::instance();
   add_memory_calls(table);
@@ -173,7 +146,7 @@ void at_exit() {
 
 std::string start() {
   std::string problem = CuptiLibrary::load();
-  if (problem.empty()) problem = subscribe();
+  if (problem.empty()) problem = subscribe(&on_callback, subscriber);
   if (!problem.empty()) return problem;
   // Says itself what is wrong.
   if (!EventLog::instance().open("timing", true)) {

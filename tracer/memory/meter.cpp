@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/memory/meter.h"
+
+#include <algorithm>
+
+#include "tracer/log/event_log.h"
+#include "tracer/timing/driver_library.h"
+
+namespace uvmtrace {
+
+namespace {
+
+// The meter's own calls come back as callbacks.
+thread_local bool is_reading = false;
+
+// Calls that change how much the program has allocated. What else they take (rounding up, page tables) is theirs, too.
+bool allocates(CUpti_CallbackId id) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAlloc:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemFree:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemCreate:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemRelease:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Reading is allowed while a stream is captured, and is no part of what is captured.
+class OutsideCapture {
+ public:
+  OutsideCapture() { exchange(); }
+  ~OutsideCapture() { exchange(); }
+  OutsideCapture(const OutsideCapture&) = delete;
+  OutsideCapture& operator=(const OutsideCapture&) = delete;
+
+ private:
+  void exchange() {
+    if (driver().cuThreadExchangeStreamCaptureMode != nullptr) (void)driver().cuThreadExchangeStreamCaptureMode(&mode_);
+  }
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+}  // namespace
+
+MemoryMeter& MemoryMeter::instance() {
+  static MemoryMeter* const meter = new MemoryMeter;  // callbacks may come after static destructors
+  return *meter;
+}
+
+void MemoryMeter::on_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  if (is_reading) return;
+  is_reading = true;
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    if (running_calls_.fetch_add(1) == 0) compare({}, false);
+    if (id == CUPTI_DRIVER_TRACE_CBID_cuMemPoolDestroy) forget_pool(data);
+  } else {
+    const auto* const result = static_cast<const CUresult*>(data.functionReturnValue);
+    if (result == nullptr || *result == CUDA_SUCCESS) {
+      note_pool(id, data);
+      if (id == CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged) note_managed(data);
+    }
+    compare(data.functionName == nullptr ? "?" : data.functionName, allocates(id));
+    running_calls_.fetch_sub(1);
+  }
+  is_reading = false;
+}
+
+void MemoryMeter::compare(std::string_view call, bool allocates) {
+  const std::lock_guard lock(mutex_);
+  const std::optional<Reading> now = read();
+  if (!now) return;
+  std::optional<std::int64_t>& before = free_bytes_[now->device];
+  const std::int64_t taken = before ? *before - now->free_bytes : 0;
+  const bool first = !before;
+  before = now->free_bytes;
+  if (!first && taken == 0) return;
+  EventLog& log = EventLog::instance();
+  JsonLine line = log.host_event(first ? "free_memory" : "device_memory");
+  if (now->device != 0) line.number("device", now->device);
+  if (first) {
+    line.number("bytes", now->free_bytes);
+  } else {
+    line.text("call", call).number("taken", taken);
+    if (allocates) line.boolean("allocation", true);
+  }
+  log.write(std::move(line));
+}
+
+std::optional<MemoryMeter::Reading> MemoryMeter::read() {
+  const DriverLibrary& api = driver();
+  CUdevice device = 0;
+  if (api.cuCtxGetDevice == nullptr || api.cuMemGetInfo_v2 == nullptr) return std::nullopt;
+  if (api.cuCtxGetDevice(&device) != CUDA_SUCCESS) return std::nullopt;
+  if (device < 0 || static_cast<std::size_t>(device) >= kMostDevices) return std::nullopt;
+  const OutsideCapture outside;
+  std::size_t free_bytes = 0, total_bytes = 0;
+  if (api.cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS) return std::nullopt;
+  return Reading{static_cast<std::uint32_t>(device), static_cast<std::int64_t>(free_bytes) + held_by_pools(device)};
+}
+
+std::int64_t MemoryMeter::held_by_pools(CUdevice device) {
+  const DriverLibrary& api = driver();
+  std::uint64_t held = 0, bytes = 0;
+  for (CUmemoryPool pool : pools_[static_cast<std::size_t>(device)]) {
+    if (api.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes) == CUDA_SUCCESS) held += bytes;
+  }
+  if (api.cuDeviceGetGraphMemAttribute != nullptr &&
+      api.cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes) == CUDA_SUCCESS) {
+    held += bytes;
+  }
+  return static_cast<std::int64_t>(held);
+}
+
+void MemoryMeter::note_pool(CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  const DriverLibrary& api = driver();
+  if (api.cuMemPoolGetAttribute == nullptr || api.cuDeviceGetMemPool == nullptr) return;
+  CUmemoryPool pool = nullptr;
+  CUdevice device = 0;
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocFromPoolAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocFromPoolAsync_ptsz:
+      pool = static_cast<const cuMemAllocFromPoolAsync_params*>(data.functionParams)->pool;
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync_ptsz:
+      break;
+    default:
+      return;
+  }
+  if (api.cuCtxGetDevice(&device) != CUDA_SUCCESS || device < 0 || static_cast<std::size_t>(device) >= kMostDevices) {
+    return;
+  }
+  if (pool == nullptr && api.cuDeviceGetMemPool(&pool, device) != CUDA_SUCCESS) return;
+  const std::lock_guard lock(mutex_);
+  auto& known = pools_[static_cast<std::size_t>(device)];
+  if (std::find(known.begin(), known.end(), pool) == known.end()) known.push_back(pool);
+}
+
+void MemoryMeter::forget_pool(const CUpti_CallbackData& data) {
+  const std::lock_guard lock(mutex_);
+  for (auto& known : pools_) {
+    std::erase(known, static_cast<const cuMemPoolDestroy_params*>(data.functionParams)->pool);
+  }
+}
+
+// Pages of managed memory come and go by themselves, so that free memory no longer tells what the process takes.
+void MemoryMeter::note_managed(const CUpti_CallbackData& data) {
+  const auto& p = *static_cast<const cuMemAllocManaged_params*>(data.functionParams);
+  EventLog& log = EventLog::instance();
+  JsonLine line = log.host_event("alloc");
+  line.number("va", *p.dptr).number("bytes", p.bytesize).text("kind", "managed");
+  log.write(std::move(line));
+}
+
+}  // namespace uvmtrace
