@@ -48,6 +48,7 @@ Parts find_parts() {
   for (const fs::path& folder : folders) parts.searched.push_back(folder.string());
   parts.timing = find(folders, {"libuvmtrace_timing.so", "timing/libuvmtrace_timing.so"});
   parts.faults = find(folders, {"libuvmtrace_faults.so", "faults/libuvmtrace_faults.so"});
+  parts.memory = find(folders, {"libuvmtrace_memory.so", "memory/libuvmtrace_memory.so"});
   parts.access = find(folders, {"libuvmtrace_access.so", "access/libuvmtrace_access.so"});
   // Python files are not built: a build tree lies somewhere in the source tree.
   folders.push_back((here / "../share/uvmtrace").lexically_normal());

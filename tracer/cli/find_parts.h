@@ -11,6 +11,7 @@ namespace uvmtrace {
 struct Parts {
   std::string timing;      // libuvmtrace_timing.so; absolute, empty when it is nowhere
   std::string faults;      // libuvmtrace_faults.so; likewise
+  std::string memory;      // libuvmtrace_memory.so; likewise
   std::string access;      // libuvmtrace_access.so; likewise (it is only built where its headers are)
   std::string torch_site;  // the folder for PYTHONPATH; likewise
   std::vector<std::string> searched;

@@ -9,6 +9,7 @@
 #include "sim/trace/names.h"
 #include "tracer/cli/commands.h"
 #include "tracer/merge/log_reader.h"
+#include "tracer/merge/unmanaged_memory.h"
 
 namespace uvmtrace {
 
@@ -55,7 +56,7 @@ void print_launches(const PassLog& log) {
 
 void print_log(const PassLog& log) {
   const LogHeader& header = log.header;
-  fmt::print("{}: {} pass, {} lines, {}{}\n", log.path, header.pass == Pass::kTiming ? "timing" : "access", log.lines,
+  fmt::print("{}: {} pass, {} lines, {}{}\n", log.path, name_of(header.pass), log.lines,
              log.complete ? "complete" : "no end (the program was killed, or is still running)",
              log.cut_line ? ", last line cut off" : "");
   fmt::print("program      {} (process {})\n", trace::printable(fmt::format("{}", fmt::join(header.program, " "))),
@@ -68,7 +69,11 @@ void print_log(const PassLog& log) {
   }
   fmt::print("events       {}\n", counts);
   for (const auto& [type, count] : log.unknown_types) fmt::print("unknown      {} {}\n", count, trace::printable(type));
-  print_launches(log);
+  if (header.pass == Pass::kMemory) {
+    fmt::print("memory       {}\n", unmanaged_memory(log).text());
+  } else {
+    print_launches(log);
+  }
   if (log.dropped != 0) fmt::print("lost         {} records of the profiler\n", log.dropped);
   for (const std::string& note : log.notes) fmt::print("note         {}\n", trace::printable(note));
 }

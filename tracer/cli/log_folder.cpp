@@ -82,6 +82,12 @@ LogFolder::Choice LogFolder::choose(const std::string& pass) const {
   return choice;
 }
 
+std::vector<std::string> LogFolder::all(const std::string& pass) const {
+  std::vector<std::string> out;
+  for (const fs::path& log : logs_in(path_, pass)) out.push_back(log.string());
+  return out;
+}
+
 std::vector<std::string> LogFolder::processes(const std::string& pass) const {
   std::vector<std::string> out;
   for (const fs::path& log : logs_in(path_, pass)) {

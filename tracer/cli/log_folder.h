@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder that the two passes write their logs to, and which of the logs in it are the program's.
+// The folder that the passes write their logs to, and which of the logs in it are the program's.
 #pragma once
 
 #include <string>
@@ -23,8 +23,10 @@ class LogFolder {
     std::string log;                  // with the most launches; empty when there is none
     std::vector<std::string> others;  // that have launches too
   };
-  // `pass` is "timing" or "access".
+  // `pass` is "timing", "access" or "memory".
   Choice choose(const std::string& pass) const;
+  // Those of all processes that used CUDA.
+  std::vector<std::string> all(const std::string& pass) const;
   // All that have launches.
   std::vector<std::string> processes(const std::string& pass) const;
 

@@ -14,9 +14,9 @@ namespace uvmtrace {
 namespace {
 
 constexpr const char* kMergeUsage =
-    R"(uvmtrace merge TIMING [ACCESS] -o OUT.uvmt: joins the logs of the two passes into a trace.
+    R"(uvmtrace merge TIMING [ACCESS] -o OUT.uvmt: joins the logs of the passes into a trace.
 
-  uvmtrace merge logs/timing.4711.jsonl logs/access.4712.jsonl -o gpt2.uvmt
+  uvmtrace merge logs/timing.4711.jsonl logs/access.4712.jsonl --memory logs/memory.4713.jsonl -o gpt2.uvmt
   uvmtrace merge logs/timing.4711.jsonl -o gpt2.uvmt      accesses from operators and launch parameters only
 
 Fails when fewer than 99 % of the launches match, and shows the first that differ.
@@ -32,9 +32,11 @@ int merge_logs(const Values& values) {
   const PassLog timing = read_log(values.arguments()[0], Pass::kTiming);
   std::optional<PassLog> access;
   if (values.arguments().size() == 2) access = read_log(values.arguments()[1], Pass::kAccess);
-  const PassLog* second = access ? &*access : nullptr;
-  const WrittenTrace written = write_trace(timing, second, merge, output, level);
-  fmt::print(stderr, "{}", describe(written, timing, second, output));
+  std::optional<PassLog> memory;
+  if (const auto path = values.text("memory")) memory = read_log(*path, Pass::kMemory);
+  const PassLogs logs{&timing, access ? &*access : nullptr, memory ? &*memory : nullptr};
+  const WrittenTrace written = write_trace(logs, merge, output, level);
+  fmt::print(stderr, "{}", describe(written, logs, output));
   return 0;
 }
 
@@ -42,7 +44,8 @@ int merge_logs(const Values& values) {
 
 CommandLine merge_command() {
   CommandLine line{.usage = kMergeUsage,
-                   .options = {kHelp, {"output,o", "FILE", "where to, ends in .uvmt or .jsonl"}},
+                   .options = {kHelp, {"output,o", "FILE", "where to, ends in .uvmt or .jsonl"},
+                               {"memory", "LOG", "the log of the memory pass: what the process takes beside allocations"}},
                    .most_arguments = 2,
                    .run = merge_logs};
   add_merge_options(line.options);

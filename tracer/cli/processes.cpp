@@ -39,8 +39,8 @@ std::vector<Process> processes_of(const std::vector<std::string>& paths) {
 }  // namespace
 
 std::vector<ProcessLogs> pair_processes(const std::vector<std::string>& timing,
-                                        const std::vector<std::string>& access) {
-  std::vector<Process> others = processes_of(access);
+                                        const std::vector<std::string>& other) {
+  std::vector<Process> others = processes_of(other);
   std::vector<ProcessLogs> out;
   for (const Process& process : processes_of(timing)) {
     ProcessLogs& logs = out.emplace_back();
@@ -50,7 +50,7 @@ std::vector<ProcessLogs> pair_processes(const std::vector<std::string>& timing,
                                       [&](const Process& other) { return !other.taken && other.same_place(process); });
     if (partner != others.end()) {
       partner->taken = true;
-      logs.access = partner->path;
+      logs.partner = partner->path;
     }
   }
   return out;

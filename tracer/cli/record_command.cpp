@@ -85,6 +85,10 @@ class Recording {
           "accesses "
           "come from operators and launch parameters");
     }
+    if (options_.memory_pass && parts_.memory.empty()) {
+      options_.memory_pass = false;
+      say("libuvmtrace_memory.so is not there: what the process takes beside its allocations is not recorded");
+    }
   }
 
   int run() {
@@ -107,11 +111,10 @@ class Recording {
     }
     for (const std::string& log : logs_.processes("timing")) add_log(log, expected_);
     std::string access;
-    if (two_passes_ && (stopped(timed) || runner.pending_signal() != 0)) {
-      say("the program was stopped: no access pass");
-    } else if (two_passes_) {
-      access = run_access_pass(runner, timed);
-    }
+    bool goes_on = !stopped(timed) && runner.pending_signal() == 0;
+    if (goes_on && options_.memory_pass) goes_on = run_memory_pass(runner);
+    if (goes_on && two_passes_) access = run_access_pass(runner, timed);
+    if (!goes_on && (two_passes_ || options_.memory_pass)) say("the program was stopped: it does not run again");
     try {
       options_.all_processes&& expected_.launches != 0 ? write_all() : write(timing, access);
     } catch (const InputError& error) {
@@ -181,6 +184,24 @@ class Recording {
            result.forwarded == SIGQUIT;
   }
 
+  // Returns whether the recording goes on: nobody stopped it.
+  bool run_memory_pass(PassRunner& runner) {
+    ProgramRun pass;
+    pass.program = options_.program;
+    pass.environment = common_;
+    pass.environment.emplace_back("CUDA_INJECTION64_PATH", parts_.memory);
+    pass.spare_input = true;
+    if (!options_.both_outputs) pass.output = logs_.path() + "/memory_pass.txt";
+    const RunResult result = runner.run(pass);
+    if (result.exit_code != 0) say(fmt::format("the memory pass ended with exit code {}", result.exit_code));
+    return !stopped(result) && runner.pending_signal() == 0;
+  }
+
+  // The log of the memory pass for the process with this log of the timing pass, or empty.
+  std::string memory_log_of(const std::string& timing_log) const {
+    return pair_processes({timing_log}, logs_.all("memory")).front().partner;
+  }
+
   // The log of the pass, or empty.
   std::string run_access_pass(PassRunner& runner, const RunResult& timed) {
     say(
@@ -224,35 +245,43 @@ class Recording {
                       "(--processes all: a trace of each)",
                       timing_choice.others.size(), timing.header.pid));
     }
-    const PassLog* second = access ? &*access : nullptr;
-    const WrittenTrace written =
-        write_trace(timing, second, options_.merge, options_.output, options_.compression_level);
-    say(describe(written, timing, second, options_.output));
+    write_one(timing, access ? &*access : nullptr, memory_log_of(timing_choice.log), options_.merge, options_.output);
+  }
+
+  WrittenTrace write_one(const PassLog& timing, const PassLog* access, const std::string& memory_log,
+                         const MergeOptions& merge, const std::string& path) {
+    std::optional<PassLog> memory;
+    if (!memory_log.empty()) memory = read_log(memory_log, Pass::kMemory);
+    const PassLogs logs{&timing, access, memory ? &*memory : nullptr};
+    WrittenTrace written = write_trace(logs, merge, path, options_.compression_level);
+    say(describe(written, logs, path));
+    return written;
   }
 
   // A trace for each process that launched anything: out.0.uvmt, out.1.uvmt, ... by rank.
   void write_all() {
-    const std::vector<ProcessLogs> processes = pair_processes(logs_.processes("timing"), logs_.processes("access"));
+    const std::vector<std::string> timings = logs_.processes("timing");
+    const std::vector<ProcessLogs> processes = pair_processes(timings, logs_.processes("access"));
+    const std::vector<ProcessLogs> memories = pair_processes(timings, logs_.all("memory"));
     const std::filesystem::path output = options_.output;
     std::vector<std::int64_t> begins;
     for (std::size_t i = 0; i < processes.size(); ++i) {
       const PassLog timing = read_log(processes[i].timing, Pass::kTiming);
       std::optional<PassLog> access;
-      if (!processes[i].access.empty()) {
-        access = read_log(processes[i].access, Pass::kAccess);
+      if (!processes[i].partner.empty()) {
+        access = read_log(processes[i].partner, Pass::kAccess);
       } else if (two_passes_) {
         say(fmt::format(
             "process {} has no partner in the access pass: accesses come from operators and launch parameters",
             timing.header.pid));
       }
-      const PassLog* second = access ? &*access : nullptr;
       MergeOptions merge = options_.merge;
       merge.attributes.emplace_back("process", fmt::format("{} of {}", i, processes.size()));
       merge.attributes.emplace_back("rank", processes[i].rank);
       std::filesystem::path path = output;
       path.replace_extension(fmt::format(".{}{}", i, output.extension().string()));
-      const WrittenTrace written = write_trace(timing, second, merge, path.string(), options_.compression_level);
-      say(describe(written, timing, second, path.string()));
+      const WrittenTrace written =
+          write_one(timing, access ? &*access : nullptr, memories[i].partner, merge, path.string());
       begins.push_back(written.merge.begin_ns);
     }
     const std::int64_t first = *std::min_element(begins.begin(), begins.end());
@@ -279,8 +308,8 @@ constexpr const char* kRecordUsage =
   uvmtrace record -o bfs.uvmt -- ./bfs graph.bin
   uvmtrace record -o gpt2.uvmt --torch -- python train.py --steps 3
 
-The program runs twice: once for times, at nearly its own speed, once for accesses, tens of times slower. Both runs must
-do the same (fix its seeds); a beginning in which they differ is left out. Scripts that compile (torch.compile, Triton,
+The program runs three times: for times and for memory, at nearly its own speed, and for accesses, tens of times slower.
+All runs must do the same (fix its seeds); a beginning in which they differ is left out. Scripts that compile (torch.compile, Triton,
 JAX) run once before, to fill the compilers' caches. Shown is what the run for times prints; its exit code is returned.
 
 )";

@@ -21,6 +21,7 @@ std::vector<uvmsim::cli::Option> record_options() {
       {"counts", "", "record how often 64 KB pages are accessed"},
       {"window", "WHEN", "all (default), or profiler: accesses only between cudaProfilerStart and Stop"},
       {"timing-only", "", "one run: accesses from operators and launch parameters only"},
+      {"no-memory-pass", "", "no run that measures which memory of the GPU the process takes beside its allocations"},
       {"warm-up", "WHEN",
        "a run before that is not recorded and fills compilers' caches: auto (default, where the script uses "
        "torch.compile, Triton or JAX), yes, no"},
@@ -29,7 +30,7 @@ std::vector<uvmsim::cli::Option> record_options() {
        "main (default, the one with most launches), or all: a trace of each, out.0.uvmt, out.1.uvmt, ..."},
       {"both-outputs", "", "show what the runs print whose output is hidden, too"},
       {"keep-logs", "FOLDER",
-       "keep the logs of both passes there, in a new or empty folder, and what the second run printed"}};
+       "keep the logs of all passes there, in a new or empty folder, and what hidden runs printed"}};
   add_merge_options(options);
   return options;
 }
@@ -47,6 +48,7 @@ RecordOptions RecordOptions::read(const uvmsim::cli::Values& values) {
   out.torch_operators = values.given("torch-operators");
   out.torch = values.given("torch") || out.torch_operators;
   out.timing_only = values.given("timing-only");
+  out.memory_pass = !out.timing_only && !values.given("no-memory-pass");
   out.both_outputs = values.given("both-outputs");
   out.keep_logs = values.text("keep-logs").value_or("");
   if (values.given("keep-logs") && out.keep_logs.empty()) {

@@ -18,6 +18,7 @@ struct RecordOptions {
   std::vector<std::string> program;
   bool torch = false, torch_operators = false;
   bool timing_only = false;
+  bool memory_pass = true;
   bool both_outputs = false;
   enum class WarmUp : std::uint8_t { kAuto, kYes, kNo } warm_up = WarmUp::kAuto;
   bool own_settings = false;   // the program's environment stays as it is

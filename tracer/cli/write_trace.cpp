@@ -9,18 +9,29 @@
 #include "sim/trace/names.h"
 #include "sim/trace/validate.h"
 #include "sim/trace/writer.h"
+#include "tracer/merge/unmanaged_memory.h"
 
 namespace uvmtrace {
 
-WrittenTrace write_trace(const PassLog& timing, const PassLog* access, const MergeOptions& options,
-                         const std::string& path, int compression_level) {
+WrittenTrace write_trace(const PassLogs& logs, const MergeOptions& options, const std::string& path,
+                         int compression_level) {
   WrittenTrace out;
-  Merger merger(timing, access, options);
+  UnmanagedMemory unmanaged;
+  if (logs.memory != nullptr) {
+    unmanaged = unmanaged_memory(*logs.memory);
+    out.unmanaged_memory = unmanaged.text();
+  } else {
+    out.unmanaged_memory = "not recorded";
+  }
+  MergeOptions with_memory = options;
+  with_memory.attributes.emplace_back("unmanaged_memory", out.unmanaged_memory);
+  Merger merger(*logs.timing, logs.access, with_memory);
   trace::TraceWriter writer(path, merger.header(), {compression_level});
   trace::Validator validator(path, merger.header());
   std::vector<trace::Record> records;
   merger.run([&](const trace::Record& record) { records.push_back(record); });
   out.workspaces = complete_workspaces(records);
+  add_unmanaged_memory(unmanaged, records);
   for (const trace::Record& record : records) {
     validator.check(record);
     writer.write(record);
@@ -47,8 +58,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return fmt::format("{}.{}", tenths / 10, tenths % 10);
 }
 
-std::string describe(const WrittenTrace& written, const PassLog& timing, const PassLog* access,
-                     const std::string& path) {
+std::string describe(const WrittenTrace& written, const PassLogs& logs, const std::string& path) {
   const MergeSummary& merge = written.merge;
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(path, ignored);
@@ -65,8 +75,9 @@ std::string describe(const WrittenTrace& written, const PassLog& timing, const P
   const auto line = [&out](std::uint64_t count, std::string_view text) {
     if (count != 0) out += fmt::format("{} {}\n", count, text);
   };
+  out += fmt::format("memory of the GPU beside allocations: {}\n", written.unmanaged_memory);
   if (!merge.dropped.empty()) out += fmt::format("left out: {}\n", merge.dropped);
-  if (access != nullptr && merge.matched != merge.launches) {
+  if (logs.access != nullptr && merge.matched != merge.launches) {
     line(merge.launches - merge.matched, "launches were not found in the access pass: " + merge.divergence);
   }
   line(merge.tensor_copies,
@@ -79,14 +90,14 @@ std::string describe(const WrittenTrace& written, const PassLog& timing, const P
        fmt::format("of the kernels whose accesses are not instrumented hand data on in workspaces: {} MiB added, {} MiB"
                    " of operands left out",
                    written.workspaces.added_bytes >> 20, written.workspaces.removed_bytes >> 20));
-  line(timing.unseen_waits, "waits for the GPU that no call shows were added where iterations end");
+  line(logs.timing->unseen_waits, "waits for the GPU that no call shows were added where iterations end");
   line(merge.untimed, "launches have no times: the profiler lost their records");
   line(merge.lost_quanta, "touched quanta belong to memory that the timing pass does not have: counted as unknown");
   line(merge.coarsened, "kernels are too scattered for a record: they have fewer phases, or gaps closed");
   line(merge.unplaced_calls, "sets and hints name unknown memory: left out");
   line(merge.unmatched_memory, "allocations of the access pass have no partner in the timing pass");
   line(merge.repairs, "allocations or frees contradict earlier ones: the later ones were believed");
-  for (const PassLog* log : {&timing, access}) {
+  for (const PassLog* log : {logs.timing, logs.access, logs.memory}) {
     if (log == nullptr) continue;
     line(log->dropped, fmt::format("records lost by the profiler ({})", log->path));
     if (!log->complete) out += fmt::format("{} has no end: the program was killed, or is still running\n", log->path);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tracer/log/event_log.h"
+#include "tracer/log/host_clock.h"
 #include "tracer/timing/driver_library.h"
 
 namespace uvmtrace {
@@ -89,6 +90,7 @@ void MemoryMeter::compare(std::string_view call, bool allocates) {
     line.text("call", call).number("taken", taken);
     if (allocates) line.boolean("allocation", true);
   }
+  put_times(line);
   log.write(std::move(line));
 }
 
@@ -155,6 +157,7 @@ void MemoryMeter::note_managed(const CUpti_CallbackData& data) {
   EventLog& log = EventLog::instance();
   JsonLine line = log.host_event("alloc");
   line.number("va", *p.dptr).number("bytes", p.bytesize).text("kind", "managed");
+  put_times(line);
   log.write(std::move(line));
 }
 

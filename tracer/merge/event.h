@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -24,7 +25,9 @@ namespace trace = uvmsim::trace;
 inline constexpr std::uint64_t kQuantumBytes = 512;
 inline constexpr std::uint64_t kPageBytes = 65536;
 
-enum class Pass : std::uint8_t { kTiming, kAccess };
+enum class Pass : std::uint8_t { kTiming, kAccess, kMemory };
+inline constexpr std::array<std::string_view, 3> kPassNames = {"timing", "access", "memory"};
+inline std::string_view name_of(Pass pass) { return kPassNames[static_cast<std::size_t>(pass)]; }
 enum class MemoryKind : std::uint8_t { kDevice, kManaged, kPinned, kPool, kVmm, kModule };
 
 // Bytes of memory with how they are used.
@@ -165,6 +168,15 @@ struct UvmEvent {
   std::uint32_t flags = 0;
 };
 
+// What a driver call took of a GPU's memory, or gave back.
+struct MemoryTaken {
+  std::uint64_t seq = 0;
+  std::int64_t bytes = 0;
+  std::int32_t device = 0;
+  std::uint32_t call = 0;   // index into PassLog::names; 0: no call was running
+  bool allocation = false;  // the program allocated or freed it: it has its own events
+};
+
 struct LogHeader {
   Pass pass = Pass::kTiming;
   std::string tool, gpu, driver, cuda;
@@ -185,6 +197,7 @@ struct PassLog {
   std::vector<Launch> launches;
   std::vector<Event> events;                                                   // ascending by seq
   std::map<std::pair<std::uint64_t, std::uint64_t>, KernelTime> kernel_times;  // by corr and node
+  std::vector<MemoryTaken> memory_taken;                                       // as logged; memory pass
   std::vector<UvmEvent> uvm;                                                   // ascending by start
   std::map<std::uint32_t, std::vector<CopyCode>> copies;  // by name: of kernels whose code was read
   bool maps_decoded = false;                              // the driver's tensor maps were understood

@@ -111,11 +111,10 @@ void EventParser::header(const Json& value, std::optional<Pass> expected) {
   const std::uint64_t version = fields.required_integer("version");
   if (version != 1) throw_input_error("event log of version {}; this program reads version 1", version);
   LogHeader& out = log_.header;
-  out.pass = static_cast<Pass>(word(fields, "pass", std::array<std::string_view, 2>{"timing", "access"}));
+  out.pass = static_cast<Pass>(word(fields, "pass", kPassNames));
   if (expected && out.pass != *expected) {
-    throw_input_error("this is the log of the {} pass; the {} pass is needed here",
-                      out.pass == Pass::kTiming ? "timing" : "access",
-                      *expected == Pass::kTiming ? "timing" : "access");
+    throw_input_error("this is the log of the {} pass; the {} pass is needed here", name_of(out.pass),
+                      name_of(*expected));
   }
   out.tool = fields.text("tool");
   out.gpu = fields.text("gpu");
@@ -195,6 +194,17 @@ bool EventParser::gpu_event(const std::string& type, Fields& fields) {
     out.end_ns = time(fields, "end_ns");
     out.flags = u32(fields, "flags");
     log_.uvm.push_back(std::move(out));
+    return true;
+  }
+  if (type == "device_memory") {
+    constexpr auto kMost = static_cast<std::int64_t>(trace::kMaxObjectBytes);
+    MemoryTaken out;
+    out.seq = fields.required_integer("seq");
+    out.bytes = fields.signed_integer("taken", 0, -kMost, kMost);
+    out.device = device(fields);
+    out.call = name_number(fields.text("call"));
+    out.allocation = fields.boolean("allocation", false);
+    log_.memory_taken.push_back(out);
     return true;
   }
   if (type == "tensor_copies") {

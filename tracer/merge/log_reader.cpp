@@ -69,6 +69,8 @@ PassLog read(trace::Input input, std::string name, std::optional<Pass> expected)
   }
   // Threads write their events when a call ends, which need not be the order in which the calls began.
   std::stable_sort(log.events.begin(), log.events.end(), [](const Event& a, const Event& b) { return a.seq < b.seq; });
+  std::stable_sort(log.memory_taken.begin(), log.memory_taken.end(),
+                   [](const MemoryTaken& a, const MemoryTaken& b) { return a.seq < b.seq; });
   std::stable_sort(log.uvm.begin(), log.uvm.end(),
                    [](const UvmEvent& a, const UvmEvent& b) { return a.start_ns < b.start_ns; });
   join_child_graphs(log);

@@ -28,10 +28,12 @@ class CommandTest : public ::testing::Test {
   CommandTest() {
     folder.write("libuvmtrace_timing.so", "");
     folder.write("libuvmtrace_access.so", "");
+    folder.write("libuvmtrace_memory.so", "");
     std::filesystem::create_directories(folder.path("torch/site"));
     // `$PASS` is the pass that it plays; further lines of a test follow.
     prelude =
-        "case \"$CUDA_INJECTION64_PATH\" in *timing.so) PASS=timing;; *access.so) PASS=access;; *) exit 99;; esac\n"
+        "case \"$CUDA_INJECTION64_PATH\" in *timing.so) PASS=timing;; *access.so) PASS=access;; "
+        "*memory.so) PASS=memory;; *) exit 99;; esac\n"
         "[ -f $PASS.log ] && cp $PASS.log \"$UVMTRACE_LOG_DIR/$PASS.$$.jsonl\"\n"
         "echo \"$PASS\" >>passes.txt\n";
     for (LogBuilder* log : {&timing, &access}) {
@@ -43,6 +45,8 @@ class CommandTest : public ::testing::Test {
       log->launch(launch);
       log->sync();
     }
+    memory.taken(3 << 20, "cuLaunchKernel");
+    folder.write("memory.log", memory.text());
     folder.write("timing.log", timing.text());
     folder.write("access.log", access.text());
   }
@@ -67,7 +71,7 @@ class CommandTest : public ::testing::Test {
   }
 
   const uvmsim::ScratchFolder folder;
-  LogBuilder timing{Pass::kTiming}, access{Pass::kAccess};
+  LogBuilder timing{Pass::kTiming}, access{Pass::kAccess}, memory{Pass::kMemory};
   std::string prelude;
 };
 

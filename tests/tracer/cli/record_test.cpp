@@ -34,30 +34,58 @@ class RecordTest : public CommandTest {
   }
 };
 
-TEST_F(RecordTest, RunsTwiceAndShowsOneRun) {
+TEST_F(RecordTest, RunsThreeTimesAndShowsOneRun) {
   program("echo \"loss 0.5 $1\"; echo oh >&2");
   const CommandResult result = record("", "'two words'");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, "loss 0.5 two words\n");
   EXPECT_THAT(result.err, StartsWith("oh\nuvmtrace: timing pass done (exit code 0, 1 launches, 0.0 s on the GPU, 0 s); "
                                      "access pass starts, it may take 0 s\nuvmtrace: "));
-  EXPECT_THAT(result.err, HasSubstr("out.uvmt: 1 kernels (100.0 % instrumented), 1 objects"));
+  EXPECT_THAT(result.err, HasSubstr("out.uvmt: 1 kernels (100.0 % instrumented), 2 objects"));
   EXPECT_EQ(result.err.find("oh"), result.err.rfind("oh"));
-  EXPECT_EQ(passes(), "timing\naccess\n");
+  EXPECT_EQ(passes(), "timing\nmemory\naccess\n");
   EXPECT_EQ(statistics().kernels_by_coverage[0], 1u);
   expect_clean();
 }
 
+// The object of kind `device` that the memory pass's log leads to.
+TEST_F(RecordTest, MemoryOfTheProcessIsInTheTrace) {
+  program("");
+  const auto device_memory = [&] {
+    trace::TraceReader reader(folder.path("out.uvmt"));
+    trace::Record record;
+    std::uint64_t bytes = 0;
+    while (reader.next(record)) {
+      const auto* object = std::get_if<trace::ObjectAlloc>(&record);
+      if (object != nullptr && object->kind == trace::ObjectKind::kDevice) bytes += object->bytes;
+    }
+    return bytes;
+  };
+  const CommandResult result = record();
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("memory of the GPU beside allocations: 3.0 MiB: cuLaunchKernel 3.0\n"));
+  EXPECT_EQ(device_memory(), 3u << 20);
+  const CommandResult without = record("--no-memory-pass");
+  EXPECT_THAT(without.err, HasSubstr("memory of the GPU beside allocations: not recorded\n"));
+  EXPECT_EQ(device_memory(), 0u);
+  // The build tree's library is beside the command, which therefore moves.
+  std::filesystem::remove(folder.path("libuvmtrace_memory.so"));
+  const CommandResult alone =
+      shell("cp \"" UVMTRACE_COMMAND "\" alone; ./alone record -o out.uvmt -- bash program.sh");
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_THAT(alone.err, HasSubstr("libuvmtrace_memory.so is not there"));
+}
+
 TEST_F(RecordTest, BothOutputs) {
   program("echo out");
-  EXPECT_EQ(record("--both-outputs").out, "out\nout\n");
+  EXPECT_EQ(record("--both-outputs").out, "out\nout\nout\n");
 }
 
 TEST_F(RecordTest, ExitCodeIsTheProgramsOwn) {
   program("exit 7");
   const CommandResult result = record();
   EXPECT_EQ(result.exit_code, 7);
-  EXPECT_EQ(passes(), "timing\naccess\n");
+  EXPECT_EQ(passes(), "timing\nmemory\naccess\n");
   EXPECT_EQ(statistics().totals.kernels, 1u);
 }
 
@@ -77,7 +105,7 @@ TEST_F(RecordTest, CrashLeavesATraceThatLoads) {
   program("kill -9 $$");
   const CommandResult result = record();
   EXPECT_EQ(result.exit_code, 137);
-  EXPECT_EQ(passes(), "timing\naccess\n");
+  EXPECT_EQ(passes(), "timing\nmemory\naccess\n");
   EXPECT_EQ(statistics().totals.kernels, 1u);
   EXPECT_THAT(result.err, HasSubstr("has no end"));
 }
@@ -119,7 +147,7 @@ TEST_F(RecordTest, WithoutTheAccessLibrary) {
   const CommandResult result = record();
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.err, HasSubstr("libuvmtrace_access.so is not there"));
-  EXPECT_EQ(passes(), "timing\n");
+  EXPECT_EQ(passes(), "timing\nmemory\n");
   EXPECT_EQ(statistics().kernels_by_coverage[static_cast<std::size_t>(trace::Coverage::kParameters)], 1u);
 }
 
@@ -156,7 +184,7 @@ TEST_F(RecordTest, KeepLogs) {
   for (const auto& entry : std::filesystem::directory_iterator(folder.path("logs"))) {
     logs += entry.path().extension() == ".jsonl" ? 1 : 0;
   }
-  EXPECT_EQ(logs, 2u);
+  EXPECT_EQ(logs, 3u);
 }
 
 // --- compilers
@@ -199,7 +227,7 @@ TEST_F(RecordWarmUp, RunsOnceMoreWhereTheScriptCompiles) {
   const CommandResult result = shell("uvmtrace record -o out.uvmt -- bash program.sh train.py <input.txt");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, "out of timing\n");
-  EXPECT_EQ(passes(), "warm\ntiming\naccess\n");
+  EXPECT_EQ(passes(), "warm\ntiming\nmemory\naccess\n");
   EXPECT_THAT(result.err, HasSubstr("warm-up: a run that is not recorded, for the caches of torch.compile"));
   const std::string settings =
       "PYTHONHASHSEED=0\nTORCHINDUCTOR_AUTOGRAD_CACHE=1\nTORCHINDUCTOR_FX_GRAPH_CACHE=1\n"
@@ -224,11 +252,11 @@ TEST_F(RecordWarmUp, LeavesThePipeAlone) {
 TEST_F(RecordWarmUp, OnlyWhereItIsOfUse) {
   program("");
   EXPECT_EQ(record_script("import torch  # torch.compile(x)\nimport jaxlike\n").exit_code, 0);
-  EXPECT_EQ(passes(), "timing\naccess\n");
+  EXPECT_EQ(passes(), "timing\nmemory\naccess\n");
   EXPECT_EQ(folder.read("set.timing"), "");
   folder.write("passes.txt", "");
   EXPECT_EQ(record_script("import torch\n", "--warm-up yes").exit_code, 0);
-  EXPECT_EQ(passes(), "warm\ntiming\naccess\n");
+  EXPECT_EQ(passes(), "warm\ntiming\nmemory\naccess\n");
   EXPECT_THAT(folder.read("set.timing"), HasSubstr("JAX_COMPILATION_CACHE_DIR=" + folder.path(".out.uvmt.logs-")));
   EXPECT_THAT(folder.read("set.timing"), HasSubstr("JAX_COMPILATION_CACHE_DIR=(of the recording)"));
 }
@@ -240,7 +268,7 @@ TEST_F(RecordWarmUp, ModulesOfTheProgramAreLookedInto) {
   folder.write("net/layers.py", "import net.train\nimport net\n");
   folder.write("net/train.py", "  from jax import numpy\n");
   EXPECT_EQ(record_script("import net\n").exit_code, 0);
-  EXPECT_EQ(passes(), "warm\ntiming\naccess\n");
+  EXPECT_EQ(passes(), "warm\ntiming\nmemory\naccess\n");
   // JAX programs mark iterations by the helper's module.
   EXPECT_EQ(folder.read("path.access"), folder.path("torch/site") + " 0\n");
 }
@@ -269,7 +297,7 @@ TEST_F(RecordWarmUp, ThatFailsIsSaid) {
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("the warm-up ended with exit code 3; it printed at last:\nuvmtrace: no such data"));
-  EXPECT_EQ(passes(), "warm\ntiming\naccess\n");
+  EXPECT_EQ(passes(), "warm\ntiming\nmemory\naccess\n");
 }
 
 TEST_F(RecordWarmUp, ASignalDuringItEndsTheRecording) {
@@ -310,7 +338,7 @@ TEST_F(RecordTest, ATraceOfEachProcess) {
   write("access.a", Pass::kAccess, "0", 2, 70);
   write("access.b", Pass::kAccess, "1", 3, 80);
   folder.write("program.sh",
-               "case \"$CUDA_INJECTION64_PATH\" in *timing.so) PASS=timing;; *) PASS=access;; esac\n"
+               "case \"$CUDA_INJECTION64_PATH\" in *timing.so) PASS=timing;; *memory.so) PASS=memory;; *) PASS=access;; esac\n"
                "for x in a b c; do [ -f $PASS.$x ] && cp $PASS.$x \"$UVMTRACE_LOG_DIR/$PASS.$x.jsonl\"; done; true\n");
   const CommandResult result = record("--processes all");
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -420,7 +448,7 @@ TEST_F(RecordTest, TerminationGoesOnToTheProgram) {
   EXPECT_EQ(result.exit_code, 9) << result.err;
   EXPECT_EQ(result.out, "stopped\n");
   EXPECT_EQ(passes(), "timing\n");
-  EXPECT_THAT(result.err, HasSubstr("the program was stopped: no access pass"));
+  EXPECT_THAT(result.err, HasSubstr("the program was stopped: it does not run again"));
   EXPECT_EQ(statistics().totals.kernels, 1u);
 }
 
@@ -441,10 +469,10 @@ TEST_F(RecordTest, OtherSignalsDoNotStopTheRecording) {
   const CommandResult result = shell(
       "\"" UVMTRACE_COMMAND
       "\" record -o out.uvmt -- bash program.sh & child=$!\n"
-      "for pass in timing access; do while [ ! -f ready.$pass ]; do sleep 0.05; done; kill -USR1 $child; done; wait "
+      "for pass in timing memory access; do while [ ! -f ready.$pass ]; do sleep 0.05; done; kill -USR1 $child; done; wait "
       "$child");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(passes(), "timing\naccess\n");
+  EXPECT_EQ(passes(), "timing\nmemory\naccess\n");
 }
 
 // --- what the user got wrong: nothing runs

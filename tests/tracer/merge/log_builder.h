@@ -23,7 +23,7 @@ class LogBuilder {
  public:
   explicit LogBuilder(Pass pass) : pass_(pass) {
     JsonLine line("header");
-    line.number("version", 1).text("pass", pass == Pass::kTiming ? "timing" : "access").text("tool", "test");
+    line.number("version", 1).text("pass", name_of(pass)).text("tool", "test");
     line.number("pid", 7).begin_list("program").text_item("./program").text_item("-x").end_list();
     line.text("gpu", "NVIDIA Test").number("sm_count", 4).begin_list("compute_capability").item(9).item(0).end_list();
     line.text("driver", "580").text("cuda", "13.0");
@@ -53,6 +53,14 @@ class LogBuilder {
 
   void alloc(std::uint64_t va, std::uint64_t bytes, std::string_view kind = "device") {
     add(std::move(host("alloc").number("va", va).number("bytes", bytes).text("kind", kind)));
+  }
+  // What a call takes of the GPU's memory; without a name, while none runs.
+  void taken(std::int64_t bytes, std::string_view call, bool allocation = false, std::int32_t device = 0) {
+    JsonLine line = host("device_memory");
+    if (device != 0) line.number("device", device);
+    line.text("call", call).number("taken", bytes);
+    if (allocation) line.boolean("allocation", true);
+    add(std::move(line));
   }
   void free(std::uint64_t va, std::string_view kind = "device") {
     add(std::move(host("free").number("va", va).text("kind", kind)));

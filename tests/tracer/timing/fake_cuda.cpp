@@ -79,6 +79,29 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetDevice(CUdevice* device) {
+  *device = cuda().current_device;
+  return cuda().current_device < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+CUresult cuMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
+  const auto [found, added] = cuda().free_bytes.try_emplace(cuda().current_device, std::size_t{1} << 30);
+  *free_bytes = found->second;
+  *total_bytes = std::size_t{1} << 30;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
+  *pool = reinterpret_cast<CUmemoryPool>(std::uintptr_t{100} + static_cast<unsigned>(device));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute, void* value) {
+  *static_cast<std::uint64_t*>(value) = cuda().pool_bytes.at(reinterpret_cast<std::uint64_t>(pool));
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute, void* value) {
+  *static_cast<std::uint64_t*>(value) = device == 0 ? cuda().graph_bytes : 0;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* bytes) {
   return fake::parameter(fake::find(function, false), index, offset, bytes);
 }

@@ -38,7 +38,7 @@ Cupti& cupti() {
 }
 
 void Cupti::call(CUpti_CallbackDomain domain, std::uint32_t id, const void* data) const {
-  if (callback != nullptr && enabled.count({domain, id}) != 0) callback(user, domain, id, data);
+  if (callback != nullptr && (domains.count(domain) != 0 || enabled.count({domain, id}) != 0)) callback(user, domain, id, data);
 }
 
 }  // namespace fake
@@ -80,6 +80,11 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle) {
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle, CUpti_CallbackDomain domain,
                                 CUpti_CallbackId id) {
   if (enable != 0) cupti().enabled.insert({domain, id});
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle, CUpti_CallbackDomain domain) {
+  if (enable != 0) cupti().domains.insert(domain);
   return CUPTI_SUCCESS;
 }
 

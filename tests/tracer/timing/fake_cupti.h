@@ -22,6 +22,7 @@ struct Cupti {
   CUpti_CallbackFunc callback = nullptr;
   void* user = nullptr;
   std::set<std::pair<int, std::uint32_t>> enabled;  // domain and id
+  std::set<int> domains;                            // enabled whole
   std::set<int> kinds;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;

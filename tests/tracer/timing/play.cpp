@@ -36,12 +36,12 @@ Played play(const std::string& script, const PlayOptions& options) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::setenv("UVMTRACE_LOG_DIR", logs.c_str(), 1);
-    ::setenv("NVTX_INJECTION64_PATH", UVMTRACE_TIMING_LIBRARY, 1);
+    ::setenv("NVTX_INJECTION64_PATH", options.library.c_str(), 1);
     for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
     if (options.prepare) options.prepare(logs);
     if (std::freopen((base / "err").c_str(), "w", stderr) == nullptr) std::_Exit(90);
     if (std::freopen((base / "out").c_str(), "w", stdout) == nullptr) std::_Exit(91);
-    ::execl(UVMTRACE_PLAYER, UVMTRACE_PLAYER, UVMTRACE_TIMING_LIBRARY, (base / "script").c_str(), nullptr);
+    ::execl(UVMTRACE_PLAYER, UVMTRACE_PLAYER, options.library.c_str(), (base / "script").c_str(), nullptr);
     std::_Exit(92);
   }
   int status = 0;
@@ -50,7 +50,7 @@ Played play(const std::string& script, const PlayOptions& options) {
   Played played;
   played.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   played.standard_error = read(base / "err");
-  played.log = logs / ("timing." + std::to_string(child) + ".jsonl");
+  played.log = logs / (options.pass + "." + std::to_string(child) + ".jsonl");
   for (const auto& entry : std::filesystem::directory_iterator(logs)) played.logs.push_back(entry.path());
   const std::string text = std::filesystem::is_regular_file(played.log) ? read(played.log) : std::string();
   for (std::size_t begin = 0; begin < text.size();) {

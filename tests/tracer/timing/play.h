@@ -23,6 +23,8 @@ struct Played {
 
 struct PlayOptions {
   std::map<std::string, std::string> environment = {};
+  std::string library = UVMTRACE_TIMING_LIBRARY;
+  std::string pass = "timing";
   // In the player's process before it starts, with the folder of logs.
   std::function<void(const std::filesystem::path&)> prepare = {};
 };

@@ -3,7 +3,7 @@
 // script of JSON lines into it through the fake CUPTI and driver that it is linked with.
 //
 // A line has "call" (player_calls.h) or "do": context, module (was loaded), node (declares a graph's node), nodes_made
-// (a capture made one), record (of the GPU's work), push and pop (NVTX), sleep, flush, kill, limit (of file sizes),
+// (a capture made one), device (is current), others (take memory), iteration, record (of the GPU's work), push and pop (NVTX), sleep, flush, kill, limit (of file sizes),
 // fork, threads, measure. Usage: player LIBRARY SCRIPT
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
@@ -29,6 +29,8 @@
 namespace {
 
 using nlohmann::json;
+
+void* injection = nullptr;
 
 void play(const json& line);
 
@@ -209,6 +211,13 @@ void play(const json& line) {
     nvtxDomainRangePop(domain);
   } else if (what == "wide_push") {
     nvtxRangePushW(L"gr\u00f6\u00dfe");
+  } else if (what == "device") {
+    fake::cuda().current_device = line.at("is").get<int>();
+  } else if (what == "others") {
+    player::change_memory(line);
+  } else if (what == "iteration") {
+    const auto mark = reinterpret_cast<void (*)(std::uint64_t, int)>(::dlsym(injection, "uvmtrace_iteration"));
+    mark(line.at("index"), line.at("begin").get<bool>() ? 1 : 0);
   } else if (what == "pop") {
     nvtxRangePop();
   } else if (what == "sleep") {
@@ -246,12 +255,12 @@ void play(const json& line) {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 97;
-  void* const library = ::dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
+  injection = ::dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (injection == nullptr) {
     std::fprintf(stderr, "player: %s\n", ::dlerror());
     return 96;
   }
-  const auto initialize = reinterpret_cast<int (*)()>(::dlsym(library, "InitializeInjection"));
+  const auto initialize = reinterpret_cast<int (*)()>(::dlsym(injection, "InitializeInjection"));
   if (initialize == nullptr || initialize() != 1 || initialize() != 1) return 95;
   std::ifstream script(argv[2]);
   for (std::string text; std::getline(script, text);) {

@@ -52,7 +52,8 @@ void both_sites(const json& line, std::uint32_t id, const Parameters* parameters
   CUresult result = static_cast<CUresult>(line.value("result", 0));
   CUpti_CallbackData data{};
   const std::string symbol = line.value("name", "");
-  data.functionName = "fake";
+  const std::string name = line.at("call");
+  data.functionName = name.c_str();
   data.functionParams = parameters;
   data.functionReturnValue = &result;
   data.symbolName = symbol.empty() ? nullptr : symbol.c_str();
@@ -63,6 +64,7 @@ void both_sites(const json& line, std::uint32_t id, const Parameters* parameters
   data.callbackSite = CUPTI_API_ENTER;
   fake::cupti().call(CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
   if (inside) inside();
+  change_memory(line);
   data.callbackSite = CUPTI_API_EXIT;
   fake::cupti().call(CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
 }
@@ -342,6 +344,20 @@ void add_graphs() {
 }
 
 }  // namespace
+
+// "takes": bytes of the GPU's memory; "pool" with "pool_takes": what a pool takes of it to hold back; "graph_takes".
+void change_memory(const json& line) {
+  fake::Cuda& cuda = fake::cuda();
+  const auto take = [&](const char* key) {
+    const auto bytes = line.value(key, std::int64_t{0});
+    const auto [found, added] = cuda.free_bytes.try_emplace(cuda.current_device, std::size_t{1} << 30);
+    found->second -= static_cast<std::size_t>(bytes);
+    return static_cast<std::uint64_t>(bytes);
+  };
+  take("takes");
+  cuda.pool_bytes[line.value("pool", std::uint64_t{100})] += take("pool_takes");
+  cuda.graph_bytes += take("graph_takes");
+}
 
 void play_call(const json& line) {
   static const bool ready = [] {

@@ -10,4 +10,7 @@ namespace player {
 // "result" (0), "context" (1). Ends the program on a call that it does not know.
 void play_call(const nlohmann::json& line);
 
+// What a line says of the GPU's memory, which every call may change, and another process.
+void change_memory(const nlohmann::json& line);
+
 }  // namespace player

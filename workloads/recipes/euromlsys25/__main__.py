@@ -42,14 +42,13 @@ class Training:
 
 
 class Memory:
-    """After each iteration, in MiB: what the caching allocator holds, the most that was live in it, and what the process
-    takes of the GPU beside it since there is a context (code of kernels, libraries' handles). Nobody else may use the
-    GPU meanwhile."""
+    """After each iteration, in MiB: what the caching allocator holds, the most that was live in it, and all that the
+    process takes of the GPU since it has a context: the allocator's segments, what libraries allocate, code of kernels as
+    it is loaded. Nobody else may use the GPU meanwhile."""
 
     def __init__(self, path):
         self.path, self.rows, self.work = path, [], None
-        self.first = torch.zeros(1, device="cuda")  # makes the context and the allocator's first segment
-        self.before = torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved()
+        self.before = torch.cuda.mem_get_info()[0]  # makes the context, and loads nothing
 
     def __call__(self, index):
         torch.cuda.reset_peak_memory_stats()
@@ -59,7 +58,7 @@ class Memory:
             row = {
                 "reserved_mib": torch.cuda.memory_reserved() / MIB,
                 "live_mib": torch.cuda.max_memory_allocated() / MIB,
-                "unmanaged_mib": (self.before - torch.cuda.mem_get_info()[0] - torch.cuda.memory_reserved()) / MIB,
+                "taken_mib": (self.before - torch.cuda.mem_get_info()[0]) / MIB,
                 "retries": torch.cuda.memory_stats()["num_alloc_retries"],
             }
             self.rows.append(row)
