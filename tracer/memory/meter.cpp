@@ -32,23 +32,6 @@ bool allocates(CUpti_CallbackId id) {
   }
 }
 
-// While one of these runs, a reading sees a part of what it does: the memory is taken, and the pool does not say so yet.
-bool changes_pools(CUpti_CallbackId id) {
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync_ptsz:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocFromPoolAsync:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocFromPoolAsync_ptsz:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync_ptsz:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemPoolTrimTo:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemPoolDestroy:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Reading is allowed while a stream is captured, and is no part of what is captured.
 class OutsideCapture {
  public:
@@ -74,9 +57,9 @@ MemoryMeter& MemoryMeter::instance() {
 void MemoryMeter::on_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   if (is_reading) return;
   is_reading = true;
-  const bool is_undivided = allocates(id) || changes_pools(id);
   if (data.callbackSite == CUPTI_API_ENTER) {
-    if (is_undivided) undivided_calls_.fetch_add(1);
+    calls_begun_.fetch_add(1);
+    if (allocates(id)) running_allocations_.fetch_add(1);
     if (running_calls_.fetch_add(1) == 0) compare({}, false);
     if (id == CUPTI_DRIVER_TRACE_CBID_cuMemPoolDestroy) forget_pool(data);
   } else {
@@ -85,7 +68,7 @@ void MemoryMeter::on_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
       note_pool(id, data);
       if (id == CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged) note_managed(data);
     }
-    if (is_undivided) undivided_calls_.fetch_sub(1);
+    if (allocates(id)) running_allocations_.fetch_sub(1);
     compare(data.functionName == nullptr ? "?" : data.functionName, allocates(id));
     running_calls_.fetch_sub(1);
   }
@@ -94,8 +77,10 @@ void MemoryMeter::on_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
 
 void MemoryMeter::compare(std::string_view call, bool allocates) {
   const std::lock_guard lock(mutex_);
+  const std::uint64_t begun = calls_begun_.load();
   const std::optional<Reading> now = read();
-  if (!now || undivided_calls_.load() != 0) return;
+  if (!now || running_allocations_.load() != 0) return;
+  if (!pools_[now->device].empty() && (running_calls_.load() != 1 || calls_begun_.load() != begun)) return;
   std::optional<std::int64_t>& before = free_bytes_[now->device];
   const std::int64_t taken = before ? *before - now->free_bytes : 0;
   const bool first = !before;

@@ -5,7 +5,8 @@
 // the reading before belongs to that call: to cuLibraryLoadData when code is loaded, to cuLaunchKernel when a kernel needs
 // local memory. Memory that pools hold back counts as free, since its tensors are recorded as such.
 //
-// While another thread allocates, nothing is read: the next reading sees both.
+// What another thread's call has done in part belongs to nobody yet. So nothing is read while another thread allocates, and
+// where there are pools, which change in many calls, while another thread is in a call: the next reading sees both.
 //
 // A reading is of the whole GPU. While no call runs, it is compared too: what changes then is no work of this process.
 #pragma once
@@ -47,7 +48,8 @@ class MemoryMeter {
   static constexpr std::size_t kMostDevices = 64;
 
   std::atomic<std::int64_t> running_calls_{0};
-  std::atomic<std::int64_t> undivided_calls_{0};  // of them: nothing is read in their midst
+  std::atomic<std::int64_t> running_allocations_{0};  // of them
+  std::atomic<std::uint64_t> calls_begun_{0};
   std::mutex mutex_;  // guards what follows
   std::array<std::optional<std::int64_t>, kMostDevices> free_bytes_{};
   std::array<std::vector<CUmemoryPool>, kMostDevices> pools_{};
