@@ -106,9 +106,19 @@ std::optional<MemoryMeter::Reading> MemoryMeter::read() {
   if (api.cuCtxGetDevice(&device) != CUDA_SUCCESS) return std::nullopt;
   if (device < 0 || static_cast<std::size_t>(device) >= kMostDevices) return std::nullopt;
   const OutsideCapture outside;
-  std::size_t free_bytes = 0, total_bytes = 0;
-  if (api.cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS) return std::nullopt;
-  return Reading{static_cast<std::uint32_t>(device), static_cast<std::int64_t>(free_bytes) + held_by_pools(device)};
+  // The driver may give a pool's memory back while it is asked, in a thread of its own.
+  constexpr int kMostTries = 100;
+  std::int64_t held = held_by_pools(device);
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    std::size_t free_bytes = 0, total_bytes = 0;
+    if (api.cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS) return std::nullopt;
+    const std::int64_t held_after = held_by_pools(device);
+    if (held_after == held) {
+      return Reading{static_cast<std::uint32_t>(device), static_cast<std::int64_t>(free_bytes) + held};
+    }
+    held = held_after;
+  }
+  return std::nullopt;
 }
 
 std::int64_t MemoryMeter::held_by_pools(CUdevice device) {
