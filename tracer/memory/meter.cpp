@@ -2,6 +2,8 @@
 #include "tracer/memory/meter.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "tracer/log/event_log.h"
 #include "tracer/log/host_clock.h"
@@ -78,7 +80,7 @@ void MemoryMeter::on_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
 void MemoryMeter::compare(std::string_view call, bool allocates) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t begun = calls_begun_.load();
-  const std::optional<Reading> now = read();
+  const std::optional<Reading> now = read_settled();
   if (!now || running_allocations_.load() != 0) return;
   if (!pools_[now->device].empty() && (running_calls_.load() != 1 || calls_begun_.load() != begun)) return;
   std::optional<std::int64_t>& before = free_bytes_[now->device];
@@ -106,19 +108,23 @@ std::optional<MemoryMeter::Reading> MemoryMeter::read() {
   if (api.cuCtxGetDevice(&device) != CUDA_SUCCESS) return std::nullopt;
   if (device < 0 || static_cast<std::size_t>(device) >= kMostDevices) return std::nullopt;
   const OutsideCapture outside;
-  // The driver may give a pool's memory back while it is asked, in a thread of its own.
-  constexpr int kMostTries = 100;
-  std::int64_t held = held_by_pools(device);
-  for (int tries = 0; tries < kMostTries; ++tries) {
-    std::size_t free_bytes = 0, total_bytes = 0;
-    if (api.cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS) return std::nullopt;
-    const std::int64_t held_after = held_by_pools(device);
-    if (held_after == held) {
-      return Reading{static_cast<std::uint32_t>(device), static_cast<std::int64_t>(free_bytes) + held};
-    }
-    held = held_after;
+  std::size_t free_bytes = 0, total_bytes = 0;
+  if (api.cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS) return std::nullopt;
+  return Reading{static_cast<std::uint32_t>(device), static_cast<std::int64_t>(free_bytes) + held_by_pools(device)};
+}
+
+std::optional<MemoryMeter::Reading> MemoryMeter::read_settled() {
+  constexpr int kMostTries = 50;
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  std::optional<Reading> now = read();
+  for (int tries = 0; now && !pools_[now->device].empty() && now->free_bytes != free_bytes_[now->device]; ++tries) {
+    if (tries == kMostTries) return std::nullopt;
+    std::this_thread::sleep_for(kPause);
+    const std::optional<Reading> later = read();
+    if (later && later->free_bytes == now->free_bytes) break;
+    now = later;
   }
-  return std::nullopt;
+  return now;
 }
 
 std::int64_t MemoryMeter::held_by_pools(CUdevice device) {

@@ -38,6 +38,9 @@ class MemoryMeter {
   };
   // Empty where the thread has no context.
   std::optional<Reading> read();
+  // The driver gives a pool's memory back in a thread of its own, and the pool says so first. So a change is believed,
+  // where there are pools, when a later reading agrees.
+  std::optional<Reading> read_settled();
   std::int64_t held_by_pools(CUdevice device);
   // `call`: the one that has just returned; empty while none runs.
   void compare(std::string_view call, bool allocates);
