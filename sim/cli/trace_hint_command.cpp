@@ -25,7 +25,7 @@ memory. The file has a rule per line, WHEN NAME DO; '#' begins a comment:
   object_alloc  3  prefer_host 0-50%    number, tensors also by @ and theirs; a part of an allocation may follow
   kernel        *gemm*    prefetch 8    what the 8th kernel after this one touches, in stream 31
   object_alloc  *         as_system     memory of malloc; as_managed, as_pinned, as_device
-  iteration     0         device_memory 155189248    GPU memory (bytes) that the program takes there beside managed
+  iteration     0         device_memory 115343360    GPU memory (bytes) that the program takes there beside managed
                                         memory: code of kernels, libraries' handles
 
 Examples:

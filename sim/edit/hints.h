@@ -10,7 +10,7 @@
 //   kernel        *gemm*    prefetch 8        the memory of the 8th kernel after this one, to the GPU, in stream 31
 //   object_alloc  3         prefetch          an allocation by its number in the trace
 //   object_alloc  *         as_system         memory of malloc instead; as_managed, as_pinned, as_device
-//   iteration     0         device_memory 155189248    the program takes that many bytes beside managed memory
+//   iteration     0         device_memory 115343360    the program takes that many bytes beside managed memory
 //   object_alloc  3         prefer_host 0-50%    the first half of the allocation
 //   tensor_alloc  @8        accessed_by       a tensor by its number
 // NAME is a shell pattern for the tensor's or kernel's name, or @ and the tensor's number. `pin`, `unpin`,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges two logs into a trace file.
+// Merges the logs of a process into a trace file.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ def options(description, iterations):
 
 
 def prepare(seed, default_precision=False):
-    """Fixed seeds and no choice by timing: both passes of the tracer must launch the same kernels.
+    """Fixed seeds and no choice by timing: all passes of the tracer must launch the same kernels.
 
     TF32 is off, or as PyTorch ships it with `default_precision`: on in cuDNN's convolutions, off in matrix products.
     """
