@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
 #include "sim/common/random.h"
 #include "sim/engine/even_steps.h"
@@ -113,25 +114,40 @@ inline PlaneElements plane_of(const KernelWork& work, const SectionRun& section,
   return {begin, begin + width, batches * rows * columns};
 }
 
+// What a part of a plane is of an operand: its pages, and its bytes.
+struct PlanePart {
+  PageRange pages;
+  std::uint64_t bytes = 0;
+};
+
+// `Number` holds the product of the operand's bytes, plane.total and sweep.parts.
+template <class Number>
+PlanePart plane_part_of(const Operand& operand, const PlaneElements& plane, const PlaneSweep& sweep,
+                        std::uint64_t part) {
+  // In pages, times elements, times parts.
+  const Number before = Number{operand.pages} * plane.begin * sweep.parts;
+  const Number of_part = Number{operand.pages} * (plane.end - plane.begin);
+  const Number page = Number{plane.total} * sweep.parts;
+  const auto first = static_cast<std::uint64_t>((before + of_part * part) / page);
+  const auto stop = static_cast<std::uint64_t>((before + of_part * (part + 1) + page - 1) / page);
+  return {{first, std::max(first + 1, stop)},
+          static_cast<std::uint64_t>(Number{operand.bytes} * (plane.end - plane.begin) / page)};
+}
+
 // Calls f for a part of the unit's plane of an image.
 template <class F>
 void plane_part(const KernelWork& work, const SectionRun& section, const Operand& operand, std::uint64_t unit,
                 std::uint64_t image, const PlaneSweep& sweep, std::uint64_t part, F&& f) {
   const PlaneElements plane = plane_of(work, section, operand.write, unit, image);
-  const std::uint64_t elements = plane.end - plane.begin;
-  if (elements == 0) return;
-  // In pages, times elements, times parts.
-  const WideUnsigned before = WideUnsigned{operand.pages} * plane.begin * sweep.parts;
-  const WideUnsigned of_part = WideUnsigned{operand.pages} * elements;
-  const WideUnsigned page = WideUnsigned{plane.total} * sweep.parts;
-  const auto first = static_cast<std::uint64_t>((before + of_part * part) / page);
-  const auto stop = static_cast<std::uint64_t>((before + of_part * (part + 1) + page - 1) / page);
-  const PageRange pages{first, std::max(first + 1, stop)};
-  const auto bytes = static_cast<std::uint64_t>(WideUnsigned{operand.bytes} * elements / page);
-  const std::uint64_t warps =
-      std::min<std::uint64_t>(warps_per_page(work, pages) / sweep.at_once, bytes / pages.pages() / kWarpAccessBytes);
+  if (plane.begin == plane.end) return;
+  const std::uint64_t most = std::max(operand.bytes, operand.pages);
+  const bool fits = std::bit_width(most) + std::bit_width(plane.total) + std::bit_width(std::uint64_t{sweep.parts}) < 63;
+  const PlanePart found = fits ? plane_part_of<std::uint64_t>(operand, plane, sweep, part)
+                               : plane_part_of<WideUnsigned>(operand, plane, sweep, part);
+  const std::uint64_t warps = std::min<std::uint64_t>(warps_per_page(work, found.pages) / sweep.at_once,
+                                                      found.bytes / found.pages.pages() / kWarpAccessBytes);
   const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, warps));
-  operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
+  operand.for_each_run(found.pages.begin, found.pages.end, [&](const PageRun& run) { f(run, sharing, false); });
 }
 
 template <class F>
