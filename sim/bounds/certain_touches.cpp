@@ -19,7 +19,7 @@ bool convolution_writes_every_page(const engine::ConvolutionShape& shape, const 
 std::int64_t time_of_steps(const engine::KernelWork& work) {
   std::uint64_t steps = 0;
   for (const engine::Section& section : work.sections) steps += section.units * section.steps;
-  return work.step.value * static_cast<std::int64_t>(divide_up(steps, work.lanes));
+  return work.step.value * static_cast<std::int64_t>(divide_up(steps, work.resident_units));
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ Nanoseconds AccessCosts::translation_stall(const KernelWork& work, unsigned gpu)
   gmmu::Gmmu& mmu = state.mmu;
   mmu.count_for(process_.counters().gmmu);
   const std::uint32_t sms = std::clamp<std::uint32_t>(
-      (work.lanes + work.lanes_per_sm_group - 1) / work.lanes_per_sm_group, 1, mmu.sm_count());
+      (work.resident_units + work.units_per_block - 1) / work.units_per_block, 1, mmu.sm_count());
   const bool root_chunks = !state.memory.small_chunks();
   const auto sizes_of = [&](const VaBlock& block, const ProcessorPages& mine) {
     return gmmu::choose_entry_sizes(mine.mapped, mine.writable, block.end_page,

@@ -23,11 +23,11 @@ std::uint64_t scaled(std::uint64_t amount, std::uint64_t part, std::uint64_t who
 std::uint64_t place_in_order(const KernelWork& work, std::uint64_t at, std::uint64_t bytes) {
   const bool shares = work.pattern == Pattern::kSlices || work.pattern == Pattern::kThreads;
   if (!shares || work.units <= 1) return scaled(kWhole, at, bytes);
-  const std::uint64_t waves = (work.units + work.lanes - 1) / work.lanes;
+  const std::uint64_t waves = (work.units + work.resident_units - 1) / work.resident_units;
   const std::uint64_t position = scaled(work.units, at, bytes);  // the unit
   const std::uint64_t first = scaled(bytes, position, work.units), end = scaled(bytes, position + 1, work.units);
   const std::uint64_t within = end == first ? 0 : scaled(kWhole / waves, at - std::min(at, first), end - first);
-  return position / work.lanes * (kWhole / waves) + within;
+  return position / work.resident_units * (kWhole / waves) + within;
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ void FaultLoop::on_fetch() {
     if (100 * summary.duplicates > config.fault_replay_update_put_ratio * raw) {
       // The flush drops these faults: they are only counted.
       for (KernelRun* run : runs_) {
-        const std::uint32_t raised = run->advance_unheard(serviced);
+        const std::uint32_t raised = run->advance_skipping(serviced);
         const std::uint32_t room = buffer_.depth() - buffer_.size();
         counters().overflowed_faults += raised - std::min(raised, room);
         flushed += std::min(raised, room);

@@ -46,8 +46,9 @@ KernelRun::KernelRun(KernelWork work, unsigned gpu, const config::SystemConfig& 
 }
 
 KernelRun::~KernelRun() {
-  if (lanes_.empty()) return;  // never started
-  buffers_.kept.push_back({std::move(lanes_), std::move(sms_), std::move(shares_), std::move(fault_unit_), whole_gpu_});
+  if (residents_.empty()) return;  // never started
+  buffers_.kept.push_back(
+      {std::move(residents_), std::move(sms_), std::move(shares_), std::move(fault_unit_), whole_gpu_});
 }
 
 // Returns whether the operand is fully mapped. The search begins at the page that was missing last time.
@@ -76,11 +77,11 @@ bool KernelRun::all_mapped() const {
 
 void KernelRun::start(Nanoseconds now) {
   const std::uint32_t sms = system_.gpus[gpu_].sm_count;
-  const std::uint32_t groups = (work_.lanes + work_.lanes_per_sm_group - 1) / work_.lanes_per_sm_group;
+  const std::uint32_t groups = (work_.resident_units + work_.units_per_block - 1) / work_.units_per_block;
   whole_gpu_ = groups >= sms;
   if (!buffers_.kept.empty()) {
     Buffers::Set& kept = buffers_.kept.back();
-    lanes_ = std::move(kept.lanes);
+    residents_ = std::move(kept.residents);
     sms_ = std::move(kept.sms);
     shares_ = std::move(kept.shares);
     if (kept.whole_gpu == whole_gpu_) fault_unit_ = std::move(kept.fault_unit);
@@ -93,16 +94,16 @@ void KernelRun::start(Nanoseconds now) {
         std::make_unique<gpu::FaultUnit>(path_, gpu::gpcs_in_order_of_dispatch(sms, path_.gpcs, whole_gpu_ ? sms : 1));
   }
   sms_.resize(sms);
-  for (SmQueue& sm : sms_) sm.reset((groups + sms - 1) / sms * work_.lanes_per_sm_group);
+  for (SmQueue& sm : sms_) sm.reset((groups + sms - 1) / sms * work_.units_per_block);
   for (SmQueue& sm : sms_) sm.resumed = now;
   next_.assign(sms, kNever);
   due_.resize(sms + 1);
   sm_count_ = sms;
-  UVMSIM_CHECK(work_.lanes >> kBeginLaneBits == 0, "{} lanes", work_.lanes);
-  lanes_.assign(work_.lanes, Lane{});
+  UVMSIM_CHECK(work_.resident_units >> kBeginResidentBits == 0, "{} residents", work_.resident_units);
+  residents_.assign(work_.resident_units, Resident{});
   sections_ = std::vector<SectionRun>(work_.sections.begin(), work_.sections.end());
   for (const SectionRun& section : sections_) most_operands_ = std::max(most_operands_, section.operands.size());
-  shares_.resize(work_.lanes * most_operands_);
+  shares_.resize(work_.resident_units * most_operands_);
   end_ = now;
   present_ = now;
   unmap_epoch_ = space_.unmap_epoch(gpu_);
@@ -118,16 +119,16 @@ void KernelRun::start(Nanoseconds now) {
   // The first blocks, in their order; those of an SM begin one after another, a warp each block_launch_ns.
   std::vector<Nanoseconds> first(sms);
   for (Nanoseconds& time : first) time = now + spread(system_.runtime.block_spread_ns);
-  for (std::uint32_t i = 0; i < work_.lanes; ++i) {
-    const std::uint32_t group = i / work_.lanes_per_sm_group;
+  for (std::uint32_t i = 0; i < work_.resident_units; ++i) {
+    const std::uint32_t group = i / work_.units_per_block;
     const std::uint32_t sm = group % sms;
-    lanes_[i].sm = static_cast<std::uint16_t>(sm);
+    residents_[i].sm = static_cast<std::uint16_t>(sm);
     const bool begins = take_unit(i);
-    lanes_[i].first = true;
-    UVMSIM_CHECK(begins, "{} units for {} lanes", work_.units, work_.lanes);
+    residents_[i].first = true;
+    UVMSIM_CHECK(begins, "{} units for {} residents", work_.units, work_.resident_units);
     Nanoseconds time = now;
     if (!as_recorded_) {
-      const std::uint64_t warps = std::uint64_t{group / sms} * work_.warps * work_.lanes_per_sm_group;
+      const std::uint64_t warps = std::uint64_t{group / sms} * work_.warps * work_.units_per_block;
       time = first[sm] + ns(warps * system_.runtime.block_launch_ns) + spread(system_.runtime.block_spread_ns);
     }
     sms_[sm].starts.add({time, i});
@@ -142,30 +143,30 @@ void KernelRun::start_beside_others(Nanoseconds now, Nanoseconds recorded) {
   if (as_recorded_) end_ = now + recorded;
 }
 
-// The lane takes the next unit, if one is left.
+// The resident takes the next unit, if one is left.
 inline bool KernelRun::take_unit(std::uint32_t index) {
   if (next_unit_ == work_.units) return false;
   while (next_unit_ >= section_end_) {
     ++next_section_;
     begin_section();
   }
-  Lane& lane = lanes_[index];
-  const std::uint16_t sm = lane.sm;
-  lane = Lane{};
-  lane.sm = sm;
-  lane.unit = next_unit_++;
-  lane.section = &sections_[next_section_];
-  lane.has_unit = true;
+  Resident& resident = residents_[index];
+  const std::uint16_t sm = resident.sm;
+  resident = Resident{};
+  resident.sm = sm;
+  resident.unit = next_unit_++;
+  resident.section = &sections_[next_section_];
+  resident.has_unit = true;
   plan_shares(index);
   return true;
 }
 
 // The unit ends at `time`, though stores of it may be outstanding. The next unit gets its number block_start_ns later.
 [[gnu::always_inline]] inline void KernelRun::end_unit(SmQueue& sm, std::uint32_t index, Nanoseconds time) {
-  lanes_[index].has_unit = false;
+  residents_[index].has_unit = false;
   end_ = std::max(end_, time);
   if (next_unit_ == work_.units) {
-    ++idle_lanes_;
+    ++idle_residents_;
     return;
   }
   sm.starts.add({time + block_start_, index});
@@ -177,13 +178,13 @@ Nanoseconds KernelRun::earliest() const {
   return first;
 }
 
-// Numbers the units that begin by `until` on the SMs that are due, in order of time; lanes for which none is left end.
-// None begins before `from`.
+// Numbers the units that begin by `until` on the SMs that are due, in order of time; residents for which none is left
+// end. None begins before `from`.
 void KernelRun::number_starts(std::span<const std::uint32_t> due, Nanoseconds from, Nanoseconds until) {
-  const auto end = [&](std::uint32_t lane, Nanoseconds time) {
-    ++idle_lanes_;
+  const auto end = [&](std::uint32_t resident, Nanoseconds time) {
+    ++idle_residents_;
     end_ = std::max(end_, time);
-    lanes_[lane].ended = true;
+    residents_[resident].ended = true;
   };
   const bool any_left = next_unit_ != work_.units;  // if so, the slice is short
   begins_.clear();
@@ -191,18 +192,19 @@ void KernelRun::number_starts(std::span<const std::uint32_t> due, Nanoseconds fr
     const TurnQueue& starts = sms_[sm].starts;
     for (std::uint32_t i = 0; i != starts.size() && starts[i].ready <= until; ++i) {
       const Turn& start = starts[i];
-      if (lanes_[start.lane].has_unit) continue;
+      if (residents_[start.resident].has_unit) continue;
       if (any_left) {
-        begins_.push_back(static_cast<std::uint64_t>((start.ready - from).value) << kBeginLaneBits | start.lane);
+        begins_.push_back(static_cast<std::uint64_t>((start.ready - from).value) << kBeginResidentBits |
+                          start.resident);
       } else {
-        end(start.lane, start.ready);
+        end(start.resident, start.ready);
       }
     }
   }
   std::sort(begins_.begin(), begins_.end());
   for (const std::uint64_t begin : begins_) {
-    const auto lane = static_cast<std::uint32_t>(begin & ((1u << kBeginLaneBits) - 1));
-    if (!take_unit(lane)) end(lane, from + Nanoseconds(static_cast<std::int64_t>(begin >> kBeginLaneBits)));
+    const auto resident = static_cast<std::uint32_t>(begin & ((1u << kBeginResidentBits) - 1));
+    if (!take_unit(resident)) end(resident, from + Nanoseconds(static_cast<std::int64_t>(begin >> kBeginResidentBits)));
   }
 }
 
@@ -244,7 +246,7 @@ bool KernelRun::run_slice(Nanoseconds until) {
 }
 
 // Puts the raw faults that arrive by `until` into the buffer; beyond `enough` they are only counted.
-void KernelRun::hear(Nanoseconds until, std::uint32_t enough) {
+void KernelRun::fill_buffer(Nanoseconds until, std::uint32_t enough) {
   fault_unit_->take(until, [&](Nanoseconds arrival, std::uint32_t sm, const gpu::RequestRun& run) {
     const bool write = run.kind == gpu::RequestKind::kStore || run.kind == gpu::RequestKind::kStoreLane;
     counters_.overflowed_faults +=
@@ -252,7 +254,7 @@ void KernelRun::hear(Nanoseconds until, std::uint32_t enough) {
     return buffer_.size() < enough;
   });
   if (buffer_.size() < enough) return;
-  const std::uint64_t more = fault_unit_->take_unheard(until);
+  const std::uint64_t more = fault_unit_->skip(until);
   if (more != 0) counters_.overflowed_faults += buffer_.put_behind(until + away_, static_cast<std::uint32_t>(more));
 }
 
@@ -263,16 +265,16 @@ void KernelRun::compute(Nanoseconds until, std::uint32_t enough) {
   horizon_ = until;
   while (run_slice(until)) {
   }
-  hear(until, enough);
+  fill_buffer(until, enough);
 }
 
-std::uint32_t KernelRun::advance_unheard(Nanoseconds until) {
+std::uint32_t KernelRun::advance_skipping(Nanoseconds until) {
   until = own(until);
   find_pages();
   horizon_ = until;
   while (run_slice(until)) {
   }
-  return static_cast<std::uint32_t>(fault_unit_->take_unheard(until));
+  return static_cast<std::uint32_t>(fault_unit_->skip(until));
 }
 
 void KernelRun::advance_to_fault(Nanoseconds until) {
@@ -287,7 +289,7 @@ void KernelRun::advance_to_fault(Nanoseconds until) {
       run_slice(arrival);
       continue;
     }
-    hear(arrival, kAll);
+    fill_buffer(arrival, kAll);
     return;
   }
 }
@@ -333,15 +335,15 @@ inline void KernelRun::plan_slices(const SectionRun& section, Share* share) {
   }
 }
 
-// Computes the shares of the lane's new unit, in patterns that use them (slices and tiles).
+// Computes the shares of the resident's new unit, in patterns that use them (slices and tiles).
 inline void KernelRun::plan_shares(std::uint32_t index) {
-  const Lane& lane = lanes_[index];
+  const Resident& resident = residents_[index];
   Share* share = shares_of(index);
-  const SectionRun& section = *lane.section;
+  const SectionRun& section = *resident.section;
   if (work_.pattern == Pattern::kSlices) {
     plan_slices(section, share);
   } else if (work_.pattern == Pattern::kTiles) {
-    plan_marches(work_, section, lane.unit - section.first_unit, share);
+    plan_marches(work_, section, resident.unit - section.first_unit, share);
   } else {
     std::fill_n(share, section.operands.size(), Share{});  // another kernel's
   }
@@ -350,47 +352,50 @@ inline void KernelRun::plan_shares(std::uint32_t index) {
 // A part of a slice has accesses if the section watches operands of its kind. Small outputs are stored in the last step
 // only.
 template <KernelRun::Units kUnits>
-inline bool KernelRun::issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const {
-  const std::uint32_t step = kUnits == Units::kOneStep ? 0 : lane.step;
+inline bool KernelRun::issue_slice(const SectionRun& section, Resident& resident, Nanoseconds& now) const {
+  const std::uint32_t step = kUnits == Units::kOneStep ? 0 : resident.step;
   const std::uint32_t last = kUnits == Units::kOneStep ? 0 : section.steps - 1;
-  if (!lane.storing) {
+  if (!resident.storing) {
     if (!section.watched_inputs.empty()) return true;
-    lane.storing = true;
-    if (section.load_time != Nanoseconds{}) now += latency(lane, step);
+    resident.storing = true;
+    if (section.load_time != Nanoseconds{}) now += latency(resident, step);
     if (step != last && !section.early_stores) {  // nothing before the last step
       now += (section.turn() + section.load_time) * (last - step);
-      lane.step = last;
+      resident.step = last;
     }
   }
   if (kUnits == Units::kOneStep) return !section.watched_outputs.empty();
-  return section.early_stores || (lane.step == last && !section.watched_outputs.empty());
+  return section.early_stores || (resident.step == last && !section.watched_outputs.empty());
 }
 
 // Tiles load in all steps but the last, and store in that.
-inline bool KernelRun::issue_tile(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const {
+inline bool KernelRun::issue_tile(const SectionRun& section, Resident& resident, const Share* shares,
+                                  Nanoseconds& now) const {
   const std::uint32_t last = section.steps - 1;
-  if (!lane.storing) {
+  if (!resident.storing) {
     if (!section.watched_inputs.empty()) {
-      const std::uint32_t next = next_loading_step(section, lane.step, shares);
-      now += (section.turn() + section.load_time) * (next - lane.step);
-      lane.step = next;
+      const std::uint32_t next = next_loading_step(section, resident.step, shares);
+      now += (section.turn() + section.load_time) * (next - resident.step);
+      resident.step = next;
       return next != last;
     }
-    lane.storing = true;
-    now += section.load_time + work_.step * (last - lane.step);  // the march finds everything mapped
-    lane.step = last;
+    resident.storing = true;
+    now += section.load_time + work_.step * (last - resident.step);  // the march finds everything mapped
+    resident.step = last;
   }
-  return lane.step == last && !section.watched_outputs.empty();
+  return resident.step == last && !section.watched_outputs.empty();
 }
 
-inline bool KernelRun::issue_other(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const {
+inline bool KernelRun::issue_other(const SectionRun& section, Resident& resident, const Share* shares,
+                                   Nanoseconds& now) const {
   const bool explicit_list = work_.explicit_touches;
-  if (!lane.storing && !explicit_list && section.watched_inputs.empty()) {
-    lane.storing = true;
-    if (section.load_time != Nanoseconds{}) now += latency(lane, lane.step);
+  if (!resident.storing && !explicit_list && section.watched_inputs.empty()) {
+    resident.storing = true;
+    if (section.load_time != Nanoseconds{}) now += latency(resident, resident.step);
   }
-  const bool any = has_pages(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares);
-  if (explicit_list) (lane.storing ? lane.stored : lane.loaded) = any;
+  const bool any =
+      has_pages(work_, section, resident.unit - section.first_unit, resident.step, resident.storing, shares);
+  if (explicit_list) (resident.storing ? resident.stored : resident.loaded) = any;
   return any;
 }
 
@@ -415,7 +420,7 @@ void KernelRun::watch_again() {
 // others.
 void KernelRun::plan_turns() {
   const config::RuntimeCosts& costs = system_.runtime;
-  const bool lone = work_.explicit_touches && work_.lanes == 1;
+  const bool lone = work_.explicit_touches && work_.resident_units == 1;
   waits_for_stores_ = lone;
   load_time_ = lone || as_recorded_ ? Nanoseconds{} : ns(costs.load_ns);
   load_times_[true] = load_time_;
@@ -439,7 +444,7 @@ void KernelRun::plan_turns() {
   for (const bool stored : {false, true}) {
     for (const bool loaded : {false, true}) turn_times_[stored][loaded] = of(work_.computing, stored, loaded);
   }
-  const std::int64_t lanes = (work_.lanes + sm_count_ - 1) / sm_count_;
+  const std::int64_t residents = (work_.resident_units + sm_count_ - 1) / sm_count_;
   pass_step_ = as_recorded_ || lone ? Nanoseconds{} : work_.transferring;
   for (SectionRun& section : sections_) {
     const auto writes = [](const Operand& operand) { return operand.write; };
@@ -449,7 +454,7 @@ void KernelRun::plan_turns() {
     section.load_time = load_times_[loads];
     section.turn_time = turn_times_[stores][again];
     section.idle_turn_time = of(work_.step, stores, again);
-    section.step_time = std::max(section.load_time + section.turn_time, pass_step_ * lanes);
+    section.step_time = std::max(section.load_time + section.turn_time, pass_step_ * residents);
   }
   if (as_recorded_) return;
   block_start_ = ns(costs.block_start_ns);
@@ -501,9 +506,9 @@ Nanoseconds KernelRun::pass_time(const SectionRun& section, bool storing, Nanose
 }
 
 // Returns the time from a load to its data, a hash of unit and step.
-inline Nanoseconds KernelRun::latency(const Lane& lane, std::uint32_t step) const {
+inline Nanoseconds KernelRun::latency(const Resident& resident, std::uint32_t step) const {
   const Times& times = step == 0 ? first_latencies_ : latencies_;
-  const std::uint64_t hash = mixed_bits(lane.unit * 0x9e3779b97f4a7c15u + step + 1);
+  const std::uint64_t hash = mixed_bits(resident.unit * 0x9e3779b97f4a7c15u + step + 1);
   return Nanoseconds(times.least + static_cast<std::int64_t>(hash >> 40) * times.range / (1 << 24));
 }
 
@@ -512,37 +517,37 @@ Nanoseconds KernelRun::others_clear_until(const SmQueue& sm) const {
   Nanoseconds until = sm.starts.next_ready();
   for (std::uint32_t i = 0; i != sm.parts.size(); ++i) {
     const Turn& turn = sm.parts[i];
-    const Lane& lane = lanes_[turn.lane];
+    const Resident& resident = residents_[turn.resident];
     Nanoseconds clear = turn.ready;
-    if (is_clear(lane) && !lane.storing) {
-      const SectionRun& section = *lane.section;
+    if (is_clear(resident) && !resident.storing) {
+      const SectionRun& section = *resident.section;
       const bool stores_too = work_.accesses_per_page != 0 ? !section.watched_outputs.empty() : section.early_stores;
-      const std::uint32_t end = stores_too ? std::min(lane.clear[0], lane.clear[1]) : lane.clear[0];
-      if (end > lane.step) clear += section.step_time * (end - lane.step);
+      const std::uint32_t end = stores_too ? std::min(resident.clear[0], resident.clear[1]) : resident.clear[0];
+      if (end > resident.step) clear += section.step_time * (end - resident.step);
     }
     until = std::min(until, clear);
   }
   return until;
 }
 
-// Call when the lane's loads pass at `now`. Skips the next steps that are known to pass before any mapping can change.
-// Returns false if there are none.
+// Call when the resident's loads pass at `now`. Skips the next steps that are known to pass before any mapping can
+// change. Returns false if there are none.
 bool KernelRun::skip_clear_steps(SmQueue& sm, std::uint32_t index, Nanoseconds now) {
-  Lane& lane = lanes_[index];
-  if (!knows_clear_steps(lane)) return false;
-  const SectionRun& section = *lane.section;
-  std::uint32_t end = std::min(lane.clear[0], section.steps - 1);
+  Resident& resident = residents_[index];
+  if (!knows_clear_steps(resident)) return false;
+  const SectionRun& section = *resident.section;
+  std::uint32_t end = std::min(resident.clear[0], section.steps - 1);
   const bool stores_too = work_.accesses_per_page != 0 ? !section.watched_outputs.empty()
                                                        : section.early_stores && work_.pattern != Pattern::kTiles;
-  if (stores_too) end = std::min(end, lane.clear[1]);
-  if (end <= lane.step + 1) return false;
+  if (stores_too) end = std::min(end, resident.clear[1]);
+  if (end <= resident.step + 1) return false;
   const Nanoseconds limit = std::min(horizon_, others_clear_until(sm));
   if (limit <= now) return false;
   const Nanoseconds step = section.step_time;
   const auto steps = static_cast<std::uint32_t>(
-      std::min<std::int64_t>(end - lane.step, step.value == 0 ? end : (limit - now).value / step.value));
+      std::min<std::int64_t>(end - resident.step, step.value == 0 ? end : (limit - now).value / step.value));
   if (steps == 0) return false;
-  lane.step += steps;
+  resident.step += steps;
   now += step * steps;
   go_on(sm, index, now, false);
   return true;
@@ -550,31 +555,31 @@ bool KernelRun::skip_clear_steps(SmQueue& sm, std::uint32_t index, Nanoseconds n
 
 template <KernelRun::Units kUnits>
 void KernelRun::go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool done) {
-  Lane& lane = lanes_[index];
-  const SectionRun& section = *lane.section;
+  Resident& resident = residents_[index];
+  const SectionRun& section = *resident.section;
   // Steps of a list differ in whether they load and store.
   const bool listed = kUnits == Units::kOther && work_.explicit_touches;
   for (;; done = true) {
     if (done) {
-      const bool loaded = !lane.storing;
+      const bool loaded = !resident.storing;
       if (loaded) {
-        lane.storing = true;
-        if (listed ? lane.loaded : section.load_time != Nanoseconds{}) now += migrated_load_time_;
+        resident.storing = true;
+        if (listed ? resident.loaded : section.load_time != Nanoseconds{}) now += migrated_load_time_;
       }
       // Tiles store in the last step only.
-      if (!loaded || (kUnits == Units::kTiles && lane.step + 1 != section.steps)) {
-        now += listed ? turn_times_[lane.stored][lane.loaded] : section.turn();
+      if (!loaded || (kUnits == Units::kTiles && resident.step + 1 != section.steps)) {
+        now += listed ? turn_times_[resident.stored][resident.loaded] : section.turn();
         if (kUnits == Units::kOneStep) return end_unit(sm, index, now);
-        lane.storing = lane.stored = lane.loaded = false;
-        if (++lane.step == section.steps) return end_unit(sm, index, now);
+        resident.storing = resident.stored = resident.loaded = false;
+        if (++resident.step == section.steps) return end_unit(sm, index, now);
       }
     }
     notice_unmaps();
-    const bool any = plain(kUnits)             ? issue_slice<kUnits>(section, lane, now)
-                     : kUnits == Units::kTiles ? issue_tile(section, lane, shares_of(index), now)
-                                               : issue_other(section, lane, shares_of(index), now);
+    const bool any = plain(kUnits)             ? issue_slice<kUnits>(section, resident, now)
+                     : kUnits == Units::kTiles ? issue_tile(section, resident, shares_of(index), now)
+                                               : issue_other(section, resident, shares_of(index), now);
     if (!any) continue;
-    lane.pending = 1;
+    resident.pending = 1;
     return sm.parts.add({now, index});
   }
 }

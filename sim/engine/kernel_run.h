@@ -30,8 +30,8 @@
 namespace uvmsim::engine {
 
 class KernelRun {
-  // A resident unit on its SM.
-  struct Lane {
+  // A place on an SM and the unit that is resident there; units follow one another.
+  struct Resident {
     std::uint64_t unit = 0;
     const SectionRun* section = nullptr;
     std::uint32_t step = 0;
@@ -68,7 +68,7 @@ class KernelRun {
   class Buffers {
     friend class KernelRun;
     struct Set {
-      std::vector<Lane> lanes;
+      std::vector<Resident> residents;
       std::vector<SmQueue> sms;
       std::vector<Share> shares;
       std::unique_ptr<gpu::FaultUnit> fault_unit;
@@ -95,7 +95,7 @@ class KernelRun {
   void advance(Nanoseconds until, std::uint32_t enough = kAll);
   // The same; the driver will drop all faults that arrive by then. Returns how many raw faults these are, beyond those
   // in the buffer.
-  std::uint32_t advance_unheard(Nanoseconds until);
+  std::uint32_t advance_skipping(Nanoseconds until);
   // Lets the kernel compute up to and including `until`, or until a fault is in the buffer.
   void advance_to_fault(Nanoseconds until);
   // Applies a replay that the driver issued at `now` and that reaches the first `sms` SMs.
@@ -108,13 +108,15 @@ class KernelRun {
   void resume(Nanoseconds now);
   Nanoseconds suspended_at() const { return suspended_at_; }  // INT64_MAX: it is not suspended
 
-  bool finished() const { return idle_lanes_ == lanes_.size() && next_unit_ == work_.units && stores_out_ == 0; }
+  bool finished() const {
+    return idle_residents_ == residents_.size() && next_unit_ == work_.units && stores_out_ == 0;
+  }
   Nanoseconds end() const { return end_ + away_; }
   const KernelWork& work() const { return work_; }
 
  private:
   // There are at most 4096 SMs of 2048 warps; a slice takes at most 20 s.
-  static constexpr unsigned kBeginLaneBits = 24;
+  static constexpr unsigned kBeginResidentBits = 24;
   static constexpr std::uint32_t kLoadBytes = 256, kStoreBytes = 128;  // of a request
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   // Returns the time on the kernel's own clock, which stands still while the kernel is suspended. All times below are
@@ -173,7 +175,7 @@ class KernelRun {
   // When the first SM has anything to do, unless a replay comes before; kNever: none has.
   Nanoseconds earliest() const;
   bool run_slice(Nanoseconds until);
-  void hear(Nanoseconds until, std::uint32_t enough);
+  void fill_buffer(Nanoseconds until, std::uint32_t enough);
   void number_starts(std::span<const std::uint32_t> due, Nanoseconds from, Nanoseconds until);
   template <Units kUnits>
   void run(std::uint32_t sm_index, Nanoseconds until);
@@ -188,24 +190,24 @@ class KernelRun {
   bool take_unit(std::uint32_t index);
   void end_unit(SmQueue& sm, std::uint32_t index, Nanoseconds time);
   Nanoseconds pass_time(const SectionRun& section, bool storing, Nanoseconds running) const;
-  Nanoseconds latency(const Lane& lane, std::uint32_t step) const;
+  Nanoseconds latency(const Resident& resident, std::uint32_t step) const;
   Share* shares_of(std::uint32_t index) { return shares_.data() + index * most_operands_; }
   void plan_shares(std::uint32_t index);
   void plan_slices(const SectionRun& section, Share* share);
   void plan_turns();
   void plan_requests();
   Nanoseconds spread(std::uint64_t most) { return most == 0 ? Nanoseconds{} : ns(random_.below(most)); }
-  // Goes on with the lane at `now`: with its present part, all its loads of a step or all its stores, or, if that is
-  // done, with the next one. A part joins the SM's queue; parts without accesses are left out, with their time.
+  // Goes on with the resident at `now`: with its present part, all its loads of a step or all its stores, or, if that
+  // is done, with the next one. A part joins the SM's queue; parts without accesses are left out, with their time.
   template <class F>
   void with_units(F&& f);
   template <Units kUnits>
   void go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool done);
   void go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool done);
   template <Units kUnits>
-  bool issue_slice(const SectionRun& section, Lane& lane, Nanoseconds& now) const;
-  bool issue_tile(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
-  bool issue_other(const SectionRun& section, Lane& lane, const Share* shares, Nanoseconds& now) const;
+  bool issue_slice(const SectionRun& section, Resident& resident, Nanoseconds& now) const;
+  bool issue_tile(const SectionRun& section, Resident& resident, const Share* shares, Nanoseconds& now) const;
+  bool issue_other(const SectionRun& section, Resident& resident, const Share* shares, Nanoseconds& now) const;
   void begin_section();
   void look_at_operands();
   // If pages were unmapped, operands that were found fully mapped must be watched again.
@@ -218,11 +220,11 @@ class KernelRun {
     const unsigned end = unsigned{run.first} + run.count;
     return first_missing(run.block.value, run.write, run.first, end) == end;
   }
-  // Call when an access of the lane passes, or when all accesses of its part are taken. Returns whether the part is
+  // Call when an access of the resident passes, or when all accesses of its part are taken. Returns whether the part is
   // done.
-  bool pass(Lane& lane) {
-    UVMSIM_CHECK(lane.pending != 0, "unit {} has nothing pending", lane.unit);
-    return --lane.pending == 0;
+  bool pass(Resident& resident) {
+    UVMSIM_CHECK(resident.pending != 0, "unit {} has nothing pending", resident.unit);
+    return --resident.pending == 0;
   }
   template <Units kUnits>
   void serve(SmQueue& sm, std::uint32_t sm_index, Nanoseconds until);
@@ -230,17 +232,20 @@ class KernelRun {
   bool raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next);
   Nanoseconds others_clear_until(const SmQueue& sm) const;
   bool skip_clear_steps(SmQueue& sm, std::uint32_t index, Nanoseconds now);
-  // Returns whether later steps of the lane are known to be clear, at the present view.
-  bool knows_clear_steps(const Lane& lane) const {
-    return !lane.storing && lane.clear_view == view_ && lane.clear[0] > lane.step + 1;
+  // Returns whether later steps of the resident are known to be clear, at the present view.
+  bool knows_clear_steps(const Resident& resident) const {
+    return !resident.storing && resident.clear_view == view_ && resident.clear[0] > resident.step + 1;
   }
-  bool is_clear(const Lane& lane) const { return lane.step < lane.clear[lane.storing] && lane.clear_view == view_; }
+  bool is_clear(const Resident& resident) const {
+    return resident.step < resident.clear[resident.storing] && resident.clear_view == view_;
+  }
   template <Units kUnits>
-  bool look_at_part(const SectionRun& section, Lane& lane, const Share* shares, std::vector<Untaken>& rest) const;
+  bool look_at_part(const SectionRun& section, Resident& resident, const Share* shares,
+                    std::vector<Untaken>& rest) const;
   template <Units kUnits>
-  bool look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
+  bool look_at_slice(const SectionRun& section, const Resident& resident, const Share* shares,
                      std::vector<Untaken>& rest) const;
-  void note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const;
+  void note_clear_steps(const SectionRun& section, Resident& resident, const Share* shares) const;
 
   KernelWork work_;
   std::vector<SectionRun> sections_;  // of work_, after the start
@@ -256,16 +261,17 @@ class KernelRun {
   Units kind_ = Units::kOther;
   bool beside_others_ = false;
   bool as_recorded_ = false;  // loads and block starts are part of the recorded duration
-  std::vector<Lane> lanes_;
+  std::vector<Resident> residents_;
   std::vector<SmQueue> sms_;
   std::uint32_t sm_count_ = 0;
-  std::vector<Nanoseconds> next_;      // of each SM: when it has anything to do, unless a replay comes before
-  std::vector<std::uint32_t> due_;     // the SMs that have anything to do in a slice, and room for all
-  std::vector<std::uint64_t> begins_;  // of a slice: kBeginLaneBits of the lane, above them its time since the first
-  std::vector<Share> shares_;          // by lane and operand: plan_shares()
-  std::size_t most_operands_ = 0;      // of a section
-  std::vector<NextSlice> slices_;      // of each operand
-  std::uint32_t watching_from_ = 0;    // all operands of sections before are watched
+  std::vector<Nanoseconds> next_;   // of each SM: when it has anything to do, unless a replay comes before
+  std::vector<std::uint32_t> due_;  // the SMs that have anything to do in a slice, and room for all
+  std::vector<std::uint64_t>
+      begins_;                 // of a slice: kBeginResidentBits of the resident, above them its time since the first
+  std::vector<Share> shares_;  // by resident and operand: plan_shares()
+  std::size_t most_operands_ = 0;    // of a section
+  std::vector<NextSlice> slices_;    // of each operand
+  std::uint32_t watching_from_ = 0;  // all operands of sections before are watched
   std::uint64_t unmap_epoch_ = 0;
   bool unmapped_ = false;  // a page was unmapped since then
   // Increases when mapped pages may have been unmapped, or when other operands are watched.
@@ -274,7 +280,7 @@ class KernelRun {
   std::uint64_t next_unit_ = 0;
   std::uint32_t next_section_ = 0;
   std::uint64_t section_end_ = 0;  // the first unit after the present section
-  std::size_t idle_lanes_ = 0;
+  std::size_t idle_residents_ = 0;
   bool waits_for_stores_ = false;
   std::uint32_t stores_out_ = 0;  // accesses that missed and that no unit waits for
   Nanoseconds pass_time_{};       // of a request that finds its page mapped

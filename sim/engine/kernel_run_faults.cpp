@@ -11,15 +11,15 @@ namespace uvmsim::engine {
 
 // Does the same as look_at_part() for slices.
 template <KernelRun::Units kUnits>
-inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane, const Share* shares,
+inline bool KernelRun::look_at_slice(const SectionRun& section, const Resident& resident, const Share* shares,
                                      std::vector<Untaken>& rest) const {
-  const bool last = kUnits == Units::kOneStep || lane.step + 1 == section.steps;
+  const bool last = kUnits == Units::kOneStep || resident.step + 1 == section.steps;
   bool missing = false;
-  for (const std::uint32_t i : section.watched(lane.storing)) {
+  for (const std::uint32_t i : section.watched(resident.storing)) {
     const Operand& operand = section.operands[i];
-    if (!last && lane.storing && !stores_in_every_step(section, operand)) continue;
+    if (!last && resident.storing && !stores_in_every_step(section, operand)) continue;
     const Share& share = shares[i];
-    const PageRange pages = slice_of_step(share, lane.step, kUnits == Units::kOneStep ? 1 : section.steps);
+    const PageRange pages = slice_of_step(share, resident.step, kUnits == Units::kOneStep ? 1 : section.steps);
     std::uint64_t from = pages.begin;
     if (!missing) {
       from = first_missing(operand, share, pages);
@@ -38,15 +38,15 @@ inline bool KernelRun::look_at_slice(const SectionRun& section, const Lane& lane
   return missing;
 }
 
-// What of the lane's part comes from its first missing page on goes to `rest`. False if nothing is missing.
+// What of the resident's part comes from its first missing page on goes to `rest`. False if nothing is missing.
 template <KernelRun::Units kUnits>
-inline bool KernelRun::look_at_part(const SectionRun& section, Lane& lane, const Share* shares,
+inline bool KernelRun::look_at_part(const SectionRun& section, Resident& resident, const Share* shares,
                                     std::vector<Untaken>& rest) const {
-  if (kUnits == Units::kOneStep) return look_at_slice<kUnits>(section, lane, shares, rest);
-  if (is_clear(lane)) return false;
+  if (kUnits == Units::kOneStep) return look_at_slice<kUnits>(section, resident, shares, rest);
+  if (is_clear(resident)) return false;
   if constexpr (kUnits == Units::kPlainSlices) {
-    if (look_at_slice<kUnits>(section, lane, shares, rest)) return true;
-    if (section.steps != 1) note_clear_steps(section, lane, shares);
+    if (look_at_slice<kUnits>(section, resident, shares, rest)) return true;
+    if (section.steps != 1) note_clear_steps(section, resident, shares);
     return false;
   }
   struct Looker {
@@ -70,46 +70,47 @@ inline bool KernelRun::look_at_part(const SectionRun& section, Lane& lane, const
     }
   };
   rest.clear();
-  for_each_page(work_, section, lane.unit - section.first_unit, lane.step, lane.storing, shares,
+  for_each_page(work_, section, resident.unit - section.first_unit, resident.step, resident.storing, shares,
                 Looker{*this, section.sizes.front(), rest});
   if (!rest.empty()) return true;
-  if (section.steps != 1) note_clear_steps(section, lane, shares);
+  if (section.steps != 1) note_clear_steps(section, resident, shares);
   return false;
 }
 
-// Call if the lane's present part finds every page mapped. Notes the step up to which its later parts do, too.
-void KernelRun::note_clear_steps(const SectionRun& section, Lane& lane, const Share* shares) const {
-  if (lane.clear_view != view_) lane.clear[!lane.storing] = 0;
-  lane.clear_view = view_;
+// Call if the resident's present part finds every page mapped. Notes the step up to which its later parts do, too.
+void KernelRun::note_clear_steps(const SectionRun& section, Resident& resident, const Share* shares) const {
+  if (resident.clear_view != view_) resident.clear[!resident.storing] = 0;
+  resident.clear_view = view_;
   std::uint64_t clear = work_.explicit_touches ? 0 : section.steps;  // a list of touches has no operands
-  for (const std::uint32_t i : section.watched(lane.storing)) {
-    clear = std::min(
-        clear, clear_steps(work_, section, section.operands[i], shares[i], lane.unit - section.first_unit, lane.step,
-                           [&](PageRange pages) { return first_missing(section.operands[i], shares[i], pages); }));
+  for (const std::uint32_t i : section.watched(resident.storing)) {
+    clear = std::min(clear, clear_steps(work_, section, section.operands[i], shares[i],
+                                        resident.unit - section.first_unit, resident.step, [&](PageRange pages) {
+                                          return first_missing(section.operands[i], shares[i], pages);
+                                        }));
   }
-  lane.clear[lane.storing] = static_cast<std::uint32_t>(clear);
+  resident.clear[resident.storing] = static_cast<std::uint32_t>(clear);
 }
 
 // The first of the pages misses: sends its requests. False if the SM waits for the next replay before all are out.
 inline bool KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next) {
   using gpu::RequestKind;
-  Lane& lane = lanes_[sm.taken.lane];
+  Resident& resident = residents_[sm.taken.resident];
   const std::uint64_t page = std::uint64_t{next.block} * kPagesPerBlock + next.first;
   const RequestKind kind = next.write ? (next.scattered ? RequestKind::kStoreLane : RequestKind::kStore)
                                       : (next.scattered ? RequestKind::kLoadLane : RequestKind::kLoad);
   const std::uint16_t wanted = sm.mixed ? std::min(next.left, next.per_instruction) : next.left;
   // Warps that wait for loads go on one by one, as their data come.
-  const bool after_loads = next.write ? lane.section->load_time != Nanoseconds{} : lane.step != 0;
+  const bool after_loads = next.write ? resident.section->load_time != Nanoseconds{} : resident.step != 0;
   const bool one_by_one = !next.scattered && after_loads;
   const bool apart = !next.scattered && (after_loads || !next.write);
-  const gpu::Miss miss{PageIndex(page), sm.taken.lane, wanted, next.per_instruction, apart, kind};
+  const gpu::Miss miss{PageIndex(page), sm.taken.resident, wanted, next.per_instruction, apart, kind};
   const std::uint32_t sent = sm.requests.raise(path_, *fault_unit_, sm_index, sm.now, miss, [&] {
     // Warps that wait: the others of this unit, and all of those behind it.
     std::uint32_t waiting = !one_by_one ? work_.warps - 1 : 0;
     if (waiting < path_.busy_warps) waiting += work_.warps * sm.waiting(sm.now, path_.busy_warps);
     return gpu::known_after(path_, PageIndex(page), usable(next.block, false), {sm.passed, waiting});
   });
-  if (sent != 0) ++(next.write && !waits_for_stores_ ? stores_out_ : lane.pending);
+  if (sent != 0) ++(next.write && !waits_for_stores_ ? stores_out_ : resident.pending);
   next.left = static_cast<std::uint16_t>(next.left - sent);
   if (sent != wanted) return false;
   if (next.left != 0) return true;
@@ -176,21 +177,21 @@ template <KernelRun::Units kUnits>
         return;
       }
       sm.now = now;
-      const std::uint32_t index = sm.parts.front().lane;
-      Lane& lane = lanes_[index];
-      const SectionRun& section = *lane.section;
-      if (!look_at_part<kUnits>(section, lane, shares_of(index), sm.rest)) {
+      const std::uint32_t index = sm.parts.front().resident;
+      Resident& resident = residents_[index];
+      const SectionRun& section = *resident.section;
+      if (!look_at_part<kUnits>(section, resident, shares_of(index), sm.rest)) {
         sm.parts.pop();
         sm.passed = true;
-        if (kUnits == Units::kOneStep || !knows_clear_steps(lane) || !sm.requests.idle() ||
+        if (kUnits == Units::kOneStep || !knows_clear_steps(resident) || !sm.requests.idle() ||
             !skip_clear_steps(sm, index, now)) {
-          sm.now += pass_time(section, lane.storing, now - sm.resumed);
+          sm.now += pass_time(section, resident.storing, now - sm.resumed);
           go_on<kUnits>(sm, index, sm.now, true);
         }
         continue;
       }
       sm.take();
-      if (lane.step != 0 && !lane.storing && !sm.rest.front().scattered &&
+      if (resident.step != 0 && !resident.storing && !sm.rest.front().scattered &&
           (sm.rest.size() > 1 || sm.rest.front().count > 1))
         sm.mix();
     }
@@ -200,7 +201,7 @@ template <KernelRun::Units kUnits>
       return;
     }
     sm.taking = false;
-    if (pass(lanes_[sm.taken.lane])) go_on<kUnits>(sm, sm.taken.lane, sm.now, true);
+    if (pass(residents_[sm.taken.resident])) go_on<kUnits>(sm, sm.taken.resident, sm.now, true);
   }
 }
 
@@ -210,14 +211,14 @@ void KernelRun::run(std::uint32_t sm_index, Nanoseconds until) {
   SmQueue& sm = sms_[sm_index];
   while (!sm.starts.empty() && sm.starts.front().ready <= until) {
     const Turn start = sm.starts.front();
-    const Lane& lane = lanes_[start.lane];
-    if (!lane.has_unit && !lane.ended) break;  // has ended only now
+    const Resident& resident = residents_[start.resident];
+    if (!resident.has_unit && !resident.ended) break;  // has ended only now
     sm.starts.pop();
-    if (!lane.has_unit) continue;
+    if (!resident.has_unit) continue;
     // Its number was assigned when its place was free; its first instruction comes up to block_start_ns later.
     Nanoseconds now = start.ready;
-    if (!lane.first && !as_recorded_) now += spread(system_.runtime.block_start_ns);
-    go_on<kUnits>(sm, start.lane, now, false);
+    if (!resident.first && !as_recorded_) now += spread(system_.runtime.block_start_ns);
+    go_on<kUnits>(sm, start.resident, now, false);
   }
   if (!sm.blocked) serve<kUnits>(sm, sm_index, until);
   present_ = std::max(present_, sm.now);
@@ -247,7 +248,7 @@ void KernelRun::replay(Nanoseconds now, std::uint32_t sms) {
     };
     const auto passed = [&](const gpu::Miss& miss) {
       if (!writes(miss) || waits_for_stores_) {
-        if (pass(lanes_[miss.owner])) go_on(sm, miss.owner, reached, true);
+        if (pass(residents_[miss.owner])) go_on(sm, miss.owner, reached, true);
         return;
       }
       --stores_out_;

@@ -118,11 +118,11 @@ void check_slot(std::uint32_t slot, const trace::Kernel& kernel) {
   throw_input_error("kernel '{}' names slot {}, but has {} accesses", kernel.name, slot, kernel.accesses.size());
 }
 
-// Returns how many units are simulated if only the first `busy` touch anything. Some rounds of all lanes stand for all
-// idle units behind them, so that the work grows with the pages touched, not with the grid.
-std::uint64_t units_to_simulate(std::uint64_t units, std::uint64_t busy, std::uint64_t lanes) {
+// Returns how many units are simulated if only the first `busy` touch anything. Some rounds of all residents stand for
+// all idle units behind them, so that the work grows with the pages touched, not with the grid.
+std::uint64_t units_to_simulate(std::uint64_t units, std::uint64_t busy, std::uint64_t residents) {
   constexpr std::uint64_t kIdleRounds = 64;
-  return std::min(units, busy + kIdleRounds * lanes);
+  return std::min(units, busy + kIdleRounds * residents);
 }
 
 void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& places, std::uint32_t resident_blocks) {
@@ -174,10 +174,11 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& p
                       kernel.name, per_page, chunk, std::numeric_limits<std::uint32_t>::max());
   }
   section.steps = static_cast<std::uint32_t>(chunk * per_page);
-  work.lanes = static_cast<std::uint32_t>(std::min<std::uint64_t>(section.units, resident_blocks * warps_per_block));
-  section.units = units_to_simulate(section.units, ceil_div(busy_threads, chunk), work.lanes);
+  work.resident_units =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(section.units, resident_blocks * warps_per_block));
+  section.units = units_to_simulate(section.units, ceil_div(busy_threads, chunk), work.resident_units);
   work.units = section.units;
-  work.lanes_per_sm_group = static_cast<std::uint32_t>(warps_per_block);
+  work.units_per_block = static_cast<std::uint32_t>(warps_per_block);
   work.sections.push_back(std::move(section));
 }
 
@@ -462,7 +463,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
     steps += section.units * section.steps;
     work.sections.push_back(std::move(section));
   }
-  work.lanes = static_cast<std::uint32_t>(
+  work.resident_units = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(work.units, std::max<std::uint64_t>(1, resident_blocks / blocks_per_unit)));
   const auto duration = static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0));
   std::uint64_t bytes = 0;
@@ -473,9 +474,9 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   const std::uint64_t memory =
       gpu.memory_bytes_per_us == 0 ? 0 : std::min(duration, bytes / 4 * 5 * 1000 / gpu.memory_bytes_per_us);
   steps = std::max<std::uint64_t>(steps, 1);
-  work.step = share_of_time(duration, work.lanes, steps);
-  work.computing = share_of_time(duration - memory, work.lanes, steps);
-  work.transferring = share_of_time(memory, std::min(work.lanes, gpu.sm_count), steps);
+  work.step = share_of_time(duration, work.resident_units, steps);
+  work.computing = share_of_time(duration - memory, work.resident_units, steps);
+  work.transferring = share_of_time(memory, std::min(work.resident_units, gpu.sm_count), steps);
 }
 
 }  // namespace
@@ -509,7 +510,7 @@ KernelWork plan_kernel(const trace::Kernel& kernel, std::uint32_t quantum_bytes,
   KernelWork work;
   if (kernel.phases.empty() && (!kernel.touches.empty() || kernel.distribution == trace::Distribution::kThreadChunk)) {
     plan_threads(work, kernel, places, std::max(resident_blocks, 1u));
-    const std::uint64_t rounds = ceil_div(work.units, work.lanes) * work.sections.front().steps;
+    const std::uint64_t rounds = ceil_div(work.units, work.resident_units) * work.sections.front().steps;
     work.step = Nanoseconds(std::max<std::int64_t>(kernel.duration_ns, 0) / static_cast<std::int64_t>(rounds));
     work.computing = work.step;
   } else {

@@ -218,10 +218,10 @@ struct KernelWork {
   Pattern pattern = Pattern::kSlices;
   std::vector<Section> sections;
   std::uint64_t units = 0;
-  std::uint32_t lanes = 1;               // units resident at once
-  std::uint32_t lanes_per_sm_group = 1;  // consecutive lanes on one SM (warps of a block)
-  std::uint32_t warps = 1;               // of a unit
-  bool rows = false;                     // slices: every warp has a contiguous share of its own (block.y > 1)
+  std::uint32_t resident_units = 1;   // at once
+  std::uint32_t units_per_block = 1;  // that lie on one SM together: warps of a block, or 1
+  std::uint32_t warps = 1;            // of a unit
+  bool rows = false;                  // slices: every warp has a contiguous share of its own (block.y > 1)
   TileShape tile;
   std::optional<ConvolutionShape> convolution;  // instead of `tile`
   std::uint64_t images = 1;                     // planes: images of the tensor

@@ -25,10 +25,10 @@ struct Untaken {
   bool scattered = false;
 };
 
-// A part of a lane: all its loads or all its stores of a step.
+// A part of a resident: all its loads or all its stores of a step.
 struct Turn {
-  Nanoseconds ready{};  // when the lane makes them
-  std::uint32_t lane = 0;
+  Nanoseconds ready{};  // when the resident makes them
+  std::uint32_t resident = 0;
 };
 
 // Turns in order of time; of equal times the one that was added first comes first.
@@ -65,8 +65,8 @@ class TurnQueue {
 
 class SmQueue {
  public:
-  TurnQueue parts;       // that wait, at most one of each lane
-  TurnQueue starts;      // lanes that begin their next unit
+  TurnQueue parts;       // that wait, at most one of each resident
+  TurnQueue starts;      // residents that begin their next unit
   bool blocked = false;  // nothing passes any more until the next replay
   bool passed = false;   // an access passed since the last replay
   // The part at the head of the queue: what of it is neither taken nor known to be mapped.
@@ -109,8 +109,8 @@ class SmQueue {
     while (count < most && parts[count].ready <= time) ++count;
     return count;
   }
-  // Resets all but the memory of the queues, for that many lanes.
-  void reset(std::uint32_t lanes) {
+  // Resets all but the memory of the queues, for that many residents.
+  void reset(std::uint32_t residents) {
     requests.reset();
     blocked = taking = false;
     now = Nanoseconds{};
@@ -119,8 +119,8 @@ class SmQueue {
     mixed = false;
     draws = 0;
     rest.clear();
-    starts.reset(lanes);
-    parts.reset(lanes);
+    starts.reset(residents);
+    parts.reset(residents);
   }
 };
 

@@ -141,7 +141,8 @@ void plane_part(const KernelWork& work, const SectionRun& section, const Operand
   const PlaneElements plane = plane_of(work, section, operand.write, unit, image);
   if (plane.begin == plane.end) return;
   const std::uint64_t most = std::max(operand.bytes, operand.pages);
-  const bool fits = std::bit_width(most) + std::bit_width(plane.total) + std::bit_width(std::uint64_t{sweep.parts}) < 63;
+  const bool fits =
+      std::bit_width(most) + std::bit_width(plane.total) + std::bit_width(std::uint64_t{sweep.parts}) < 63;
   const PlanePart found = fits ? plane_part_of<std::uint64_t>(operand, plane, sweep, part)
                                : plane_part_of<WideUnsigned>(operand, plane, sweep, part);
   const std::uint64_t warps = std::min<std::uint64_t>(warps_per_page(work, found.pages) / sweep.at_once,
@@ -184,8 +185,8 @@ struct ThreadRange {
   std::uint64_t begin = 0, end = 0;
 };
 inline ThreadRange threads_of(const KernelWork& work, std::uint64_t unit) {
-  const std::uint64_t block = unit / work.lanes_per_sm_group * work.threads_per_block;
-  const std::uint64_t first = block + unit % work.lanes_per_sm_group * kWarpThreads;
+  const std::uint64_t block = unit / work.units_per_block * work.threads_per_block;
+  const std::uint64_t first = block + unit % work.units_per_block * kWarpThreads;
   return {first, std::min(first + kWarpThreads, block + work.threads_per_block)};
 }
 

@@ -39,7 +39,7 @@ class Streams {
   // GPU was preempted for another process.
   void start_operation(std::uint32_t stream);
   bool end_operation(std::uint32_t stream);
-  // Schedules the ends of kernels whose lanes are all done.
+  // Schedules the ends of kernels whose units are all done.
   void finish_runs();
   // Returns whether a stream has an operation running or scheduled.
   bool at_work() const;

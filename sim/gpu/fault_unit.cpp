@@ -31,7 +31,7 @@ void FaultUnit::put_in_turn() {
   unordered_.clear();
 }
 
-std::uint64_t FaultUnit::take_unheard(Nanoseconds until) {
+std::uint64_t FaultUnit::skip(Nanoseconds until) {
   if (waiting_ == 0) return 0;
   // If the unit is done with all requests by `until`, their order does not matter.
   const std::int64_t last_ps = std::max((last_sent_.value + report_ns_) * 1000, free_ps_);

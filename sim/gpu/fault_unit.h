@@ -48,7 +48,7 @@ class FaultUnit {
   template <class F>
   void take(Nanoseconds until, F&& f);
   // Takes the same requests without a call for each. Returns their number.
-  std::uint64_t take_unheard(Nanoseconds until);
+  std::uint64_t skip(Nanoseconds until);
   // Returns when the unit takes the next request; kNever if none waits.
   Nanoseconds next_arrival();
   bool empty() const { return waiting_ == 0; }

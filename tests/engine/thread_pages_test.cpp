@@ -26,8 +26,8 @@ Walk walk_of(std::uint64_t threads, std::uint32_t block, std::uint64_t pages, st
   work.accesses_per_page = 1024;
   work.threads = threads;
   work.threads_per_block = block;
-  work.lanes_per_sm_group = (block + 31) / 32;
-  work.units = threads / block * work.lanes_per_sm_group;
+  work.units_per_block = (block + 31) / 32;
+  work.units = threads / block * work.units_per_block;
   engine::Section section;
   section.units = work.units;
   engine::Operand operand;
@@ -59,10 +59,9 @@ TEST(ThreadPages, AreThoseOfEachThreadsShare) {
       const std::uint64_t threads = 480;
       const Walk walk = walk_of(threads, block, pages, 5);
       for (std::uint64_t unit = 0; unit < walk.work.units; ++unit) {
-        const std::uint64_t warp = unit % walk.work.lanes_per_sm_group;
-        const std::uint64_t first = unit / walk.work.lanes_per_sm_group * block + warp * 32;
-        const std::uint64_t end =
-            std::min<std::uint64_t>(first + 32, (unit / walk.work.lanes_per_sm_group + 1) * block);
+        const std::uint64_t warp = unit % walk.work.units_per_block;
+        const std::uint64_t first = unit / walk.work.units_per_block * block + warp * 32;
+        const std::uint64_t end = std::min<std::uint64_t>(first + 32, (unit / walk.work.units_per_block + 1) * block);
         for (std::uint32_t step = 0; step < walk.section.steps; ++step) {
           std::set<std::uint64_t> expected, found;
           for (std::uint64_t thread = first; thread < end; ++thread) {

@@ -147,8 +147,8 @@ TEST_P(Measured, TheModelReservesAsMuchInEveryIteration) {
   std::cout << GetParam() << ": " << iterations << " iterations, at most " << 100 * worst << " % off\n";
 }
 
-// All that the process had taken of the GPU after each iteration, as the driver said it: the recording's allocations, those
-// of libraries among them, and its device memory.
+// All that the process had taken of the GPU after each iteration, as the driver said it: the recording's allocations,
+// those of libraries among them, and its device memory.
 class Taken : public testing::TestWithParam<const char*> {};
 
 TEST_P(Taken, AllocationsAndDeviceMemoryAreWhatWasTaken) {
@@ -211,8 +211,7 @@ TEST(MeasuredOn80Gb, Gpt2FailsWhereItFailed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Paper, Taken,
-                         testing::Values("alexnet", "resnet50", "resnet101", "gpt2", "bert", "whisper"));
+INSTANTIATE_TEST_SUITE_P(Paper, Taken, testing::Values("alexnet", "resnet50", "resnet101", "gpt2", "bert", "whisper"));
 INSTANTIATE_TEST_SUITE_P(Paper, Measured,
                          testing::Values("alexnet", "resnet50", "resnet101", "gpt2", "bert", "whisper", "gpt2_b64",
                                          "gpt2_b72", "gpt2_b76", "gpt2_b80", "gpt2_b88", "gpt2_b96"),

@@ -43,11 +43,13 @@ int merge_logs(const Values& values) {
 }  // namespace
 
 CommandLine merge_command() {
-  CommandLine line{.usage = kMergeUsage,
-                   .options = {kHelp, {"output,o", "FILE", "where to, ends in .uvmt or .jsonl"},
-                               {"memory", "LOG", "the log of the memory pass: what the process takes beside allocations"}},
-                   .most_arguments = 2,
-                   .run = merge_logs};
+  CommandLine line{
+      .usage = kMergeUsage,
+      .options = {kHelp,
+                  {"output,o", "FILE", "where to, ends in .uvmt or .jsonl"},
+                  {"memory", "LOG", "the log of the memory pass: what the process takes beside allocations"}},
+      .most_arguments = 2,
+      .run = merge_logs};
   add_merge_options(line.options);
   return line;
 }

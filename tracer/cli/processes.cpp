@@ -38,8 +38,7 @@ std::vector<Process> processes_of(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-std::vector<ProcessLogs> pair_processes(const std::vector<std::string>& timing,
-                                        const std::vector<std::string>& other) {
+std::vector<ProcessLogs> pair_processes(const std::vector<std::string>& timing, const std::vector<std::string>& other) {
   std::vector<Process> others = processes_of(other);
   std::vector<ProcessLogs> out;
   for (const Process& process : processes_of(timing)) {

@@ -9,7 +9,7 @@ namespace uvmtrace {
 
 struct ProcessLogs {
   std::string timing, partner;  // paths; `partner` empty when the other pass has no such process
-  std::string rank;            // as set by torchrun, MPI or Slurm; empty when not set
+  std::string rank;             // as set by torchrun, MPI or Slurm; empty when not set
 };
 
 // Processes are paired by rank and command line, those that are alike in these by their order of beginning; so they are

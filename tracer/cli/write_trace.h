@@ -27,8 +27,8 @@ struct PassLogs {
 };
 
 // The file appears whole or not at all. Throws uvmsim::InputError for what Merger and the file refuse.
-WrittenTrace write_trace(const PassLogs& logs, const MergeOptions& options,
-                         const std::string& path, int compression_level);
+WrittenTrace write_trace(const PassLogs& logs, const MergeOptions& options, const std::string& path,
+                         int compression_level);
 
 // One or more lines for people, each ended by a newline, none empty: what was written and what the user should know.
 std::string describe(const WrittenTrace& written, const PassLogs& logs, const std::string& path);

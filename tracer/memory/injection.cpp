@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start and end of the memory pass. The CUDA driver loads this library when the program initialises CUDA
-// (CUDA_INJECTION64_PATH) and calls InitializeInjection, which returns 1 in any case: whatever is wrong here must not keep
-// the program from using CUDA.
+// (CUDA_INJECTION64_PATH) and calls InitializeInjection, which returns 1 in any case: whatever is wrong here must not
+// keep the program from using CUDA.
 //
 // CUPTI is asked for callbacks alone. Its records of kernels would take memory of the GPU themselves.
 #include <cupti.h>

@@ -167,9 +167,7 @@ void MemoryMeter::note_pool(CUpti_CallbackId id, const CUpti_CallbackData& data)
 
 void MemoryMeter::forget_pool(const CUpti_CallbackData& data) {
   const std::lock_guard lock(mutex_);
-  for (auto& known : pools_) {
-    std::erase(known, static_cast<const cuMemPoolDestroy_params*>(data.functionParams)->pool);
-  }
+  for (auto& known : pools_) std::erase(known, static_cast<const cuMemPoolDestroy_params*>(data.functionParams)->pool);
 }
 
 // Pages of managed memory come and go by themselves, so that free memory no longer tells what the process takes.

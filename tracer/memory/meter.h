@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the process takes of each GPU's memory, by driver call.
 //
-// The driver tells how much of a GPU is free. It is read when a call of the program has returned, and what changed since
-// the reading before belongs to that call: to cuLibraryLoadData when code is loaded, to cuLaunchKernel when a kernel needs
-// local memory. Memory that pools hold back counts as free, since its tensors are recorded as such.
+// The driver tells how much of a GPU is free. It is read when a call of the program has returned, and what changed
+// since the reading before belongs to that call: to cuLibraryLoadData when code is loaded, to cuLaunchKernel when a
+// kernel needs local memory. Memory that pools hold back counts as free, since its tensors are recorded as such.
 //
-// What another thread's call has done in part belongs to nobody yet. So nothing is read while another thread allocates, and
-// where there are pools, which change in many calls, while another thread is in a call: the next reading sees both.
+// What another thread's call has done in part belongs to nobody yet. So nothing is read while another thread allocates,
+// and where there are pools, which change in many calls, while another thread is in a call: the next reading sees both.
 //
 // A reading is of the whole GPU. While no call runs, it is compared too: what changes then is no work of this process.
 #pragma once

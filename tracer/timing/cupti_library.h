@@ -34,8 +34,8 @@ struct CuptiLibrary {
 // Valid after CuptiLibrary::load() succeeded.
 CuptiLibrary& cupti();
 
-// Makes `callback` the process's one subscriber. Returns the empty string, or what is wrong: it names the tool that holds
-// CUPTI.
+// Makes `callback` the process's one subscriber. Returns the empty string, or what is wrong: it names the tool that
+// holds CUPTI.
 std::string subscribe(CUpti_CallbackFunc callback, CUpti_SubscriberHandle& subscriber);
 
 // CUPTI's own name of a result, as CUPTI_ERROR_NOT_SUPPORTED, with its number.

@@ -70,8 +70,7 @@ TEST_F(RecordTest, MemoryOfTheProcessIsInTheTrace) {
   EXPECT_EQ(device_memory(), 0u);
   // The build tree's library is beside the command, which therefore moves.
   std::filesystem::remove(folder.path("libuvmtrace_memory.so"));
-  const CommandResult alone =
-      shell("cp \"" UVMTRACE_COMMAND "\" alone; ./alone record -o out.uvmt -- bash program.sh");
+  const CommandResult alone = shell("cp \"" UVMTRACE_COMMAND "\" alone; ./alone record -o out.uvmt -- bash program.sh");
   EXPECT_EQ(alone.exit_code, 0) << alone.err;
   EXPECT_THAT(alone.err, HasSubstr("libuvmtrace_memory.so is not there"));
 }
@@ -337,9 +336,10 @@ TEST_F(RecordTest, ATraceOfEachProcess) {
   write("timing.c", Pass::kTiming, "2", 1, 50);
   write("access.a", Pass::kAccess, "0", 2, 70);
   write("access.b", Pass::kAccess, "1", 3, 80);
-  folder.write("program.sh",
-               "case \"$CUDA_INJECTION64_PATH\" in *timing.so) PASS=timing;; *memory.so) PASS=memory;; *) PASS=access;; esac\n"
-               "for x in a b c; do [ -f $PASS.$x ] && cp $PASS.$x \"$UVMTRACE_LOG_DIR/$PASS.$x.jsonl\"; done; true\n");
+  folder.write(
+      "program.sh",
+      "case \"$CUDA_INJECTION64_PATH\" in *timing.so) PASS=timing;; *memory.so) PASS=memory;; *) PASS=access;; esac\n"
+      "for x in a b c; do [ -f $PASS.$x ] && cp $PASS.$x \"$UVMTRACE_LOG_DIR/$PASS.$x.jsonl\"; done; true\n");
   const CommandResult result = record("--processes all");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_FALSE(has("out.uvmt"));
@@ -466,11 +466,11 @@ TEST_F(RecordTest, OtherSignalsDoNotStopTheRecording) {
   program(
       "trap 'echo >signal.$PASS' USR1; echo >ready.$PASS\n"
       "while [ ! -f signal.$PASS ]; do sleep 0.05; done");
-  const CommandResult result = shell(
-      "\"" UVMTRACE_COMMAND
-      "\" record -o out.uvmt -- bash program.sh & child=$!\n"
-      "for pass in timing memory access; do while [ ! -f ready.$pass ]; do sleep 0.05; done; kill -USR1 $child; done; wait "
-      "$child");
+  const CommandResult result = shell("\"" UVMTRACE_COMMAND
+                                     "\" record -o out.uvmt -- bash program.sh & child=$!\n"
+                                     "for pass in timing memory access; do while [ ! -f ready.$pass ]; do sleep 0.05; "
+                                     "done; kill -USR1 $child; done; wait "
+                                     "$child");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(passes(), "timing\nmemory\naccess\n");
 }

@@ -34,10 +34,10 @@ struct Cuda {
   std::map<std::uint64_t, std::vector<std::uint64_t>> graphs;  // to their nodes
   std::map<std::uint64_t, Node> nodes;
   std::uint64_t capturing_stream = ~0ull;
-  std::map<int, std::size_t> free_bytes;                // by GPU
-  std::map<std::uint64_t, std::uint64_t> pool_bytes;    // what a pool holds back, by its handle
-  std::uint64_t graph_bytes = 0;                        // what graphs hold back on GPU 0
-  int current_device = 0;                               // below 0: the thread has no context
+  std::map<int, std::size_t> free_bytes;              // by GPU
+  std::map<std::uint64_t, std::uint64_t> pool_bytes;  // what a pool holds back, by its handle
+  std::uint64_t graph_bytes = 0;                      // what graphs hold back on GPU 0
+  int current_device = 0;                             // below 0: the thread has no context
 };
 
 [[gnu::visibility("default")]] Cuda& cuda();

@@ -99,8 +99,8 @@ TEST(MemoryPass, ManagedMemoryIsNamed) {
 }
 
 TEST(MemoryPass, WithoutCuptiTheProgramGoesOn) {
-  const Played played =
-      play(kContext, {.environment = {{"FAKE_CUPTI_HOLDER", "nsys"}}, .library = UVMTRACE_MEMORY_LIBRARY, .pass = "memory"});
+  const Played played = play(
+      kContext, {.environment = {{"FAKE_CUPTI_HOLDER", "nsys"}}, .library = UVMTRACE_MEMORY_LIBRARY, .pass = "memory"});
   EXPECT_EQ(played.exit_status, 7);
   EXPECT_THAT(played.standard_error, testing::HasSubstr("another profiler already uses CUPTI: nsys"));
   EXPECT_THAT(played.logs, IsEmpty());

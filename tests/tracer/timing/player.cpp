@@ -3,8 +3,8 @@
 // script of JSON lines into it through the fake CUPTI and driver that it is linked with.
 //
 // A line has "call" (player_calls.h) or "do": context, module (was loaded), node (declares a graph's node), nodes_made
-// (a capture made one), device (is current), others (take memory), iteration, record (of the GPU's work), push and pop (NVTX), sleep, flush, kill, limit (of file sizes),
-// fork, threads, measure. Usage: player LIBRARY SCRIPT
+// (a capture made one), device (is current), others (take memory), iteration, record (of the GPU's work), push and pop
+// (NVTX), sleep, flush, kill, limit (of file sizes), fork, threads, measure. Usage: player LIBRARY SCRIPT
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/resource.h>
