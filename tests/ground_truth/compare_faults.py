@@ -16,9 +16,13 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 
-import numpy
+try:
+    import numpy
+except ImportError:
+    sys.exit("compare_faults.py: this Python has no numpy; the distribution's python3-numpy is for /usr/bin/python3")
 
 LABELS = ("batches", "raw", "raw/batch", "pages", "SMs")
 
