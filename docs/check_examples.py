@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-KEPT_APART = {".git", ".cache", "build", "results"}
+SKIPPED = {".git", ".cache", "build", "results"}
 FENCE = re.compile(r"^```(\w*)\s*$")
 COMMENT = re.compile(r"^<!-- (.*) -->\s*$")
 IMAGE = re.compile(r"^!\[[^\]]*\]\(([^)]+)\)")
@@ -96,7 +96,7 @@ def script_of(blocks, logs):
 
 def scratch_folder(folder):
     for entry in REPOSITORY.iterdir():
-        if entry.name not in KEPT_APART:
+        if entry.name not in SKIPPED:
             (folder / entry.name).symlink_to(entry)
     (folder / "results").mkdir()
 

@@ -8,7 +8,7 @@
     accuracy.py UVMSIM --update-programs   the same, but run only the programs of others, and keep the other rows
     accuracy.py --readme           whether the README's lines are those of docs/accuracy.md; runs nothing
 
-A row is a kind of experiment of one file, a program beyond memory, or a whole model. "kept apart": nothing was chosen
+A row is a kind of experiment of one file, a program beyond memory, or a whole model. "held out": nothing was chosen
 by it; "fitted on": a number was; "looked at": structure was, no number.
 """
 
@@ -31,15 +31,15 @@ import score_classes  # noqa: E402
 PAGE, README = os.path.join(TOP, "docs", "accuracy.md"), os.path.join(TOP, "README.md")
 HOW_RIGHT = os.path.join(TOP, "docs", "how_right.md")
 ACCURACY, BEYOND = "accuracy", "beyond-memory"  # the marks in these pages
-APART, FITTED, LOOKED = "kept apart", "fitted on", "looked at"
+HELD_OUT, FITTED, LOOKED = "held out", "fitted on", "looked at"
 
 # File, system, what it is, and how each class of it was used.
 FILES = [
     ("two_part_h200.jsonl.zst", "h200-sxm-pcie5", "H200, unobserved", lambda one: half_by_sha(one)),
     ("two_part_calls_h200.jsonl.zst", "h200-sxm-pcie5", "H200, unobserved", lambda one: half_by_sha(one)),
     ("loops_unobserved_h200.jsonl.zst", "h200-sxm-pcie5", "another H200, unobserved", lambda one: half_by_sha(one)),
-    ("two_part_h100.jsonl.zst", "h100-sxm", "H100, unobserved", lambda one: APART),
-    ("two_part_calls_h100.jsonl.zst", "h100-sxm", "H100, unobserved", lambda one: APART),
+    ("two_part_h100.jsonl.zst", "h100-sxm", "H100, unobserved", lambda one: HELD_OUT),
+    ("two_part_calls_h100.jsonl.zst", "h100-sxm", "H100, unobserved", lambda one: HELD_OUT),
     ("remote_calls_h200.jsonl.zst", "h200-sxm-pcie5", "H200, unobserved", lambda one: LOOKED),
     ("remote_calls_h100.jsonl.zst", "h100-sxm", "H100, unobserved", lambda one: LOOKED),
     ("uvm_h200_dev.jsonl.zst", "h200-sxm-pcie5", "H200", lambda one: FITTED),
@@ -48,14 +48,14 @@ FILES = [
         "uvm_h200_second.jsonl.zst",
         "h200-sxm-pcie5",
         "another H200 machine",
-        lambda one: APART if one["class"] == "ordered" else LOOKED,
+        lambda one: HELD_OUT if one["class"] == "ordered" else LOOKED,
     ),
     ("loops_h200.jsonl.zst", "h200-sxm-pcie5", "H200, loops of many shapes", lambda one: LOOKED),
     ("library_calls_h200.jsonl.zst", "h200-sxm-pcie5", "H200, more PyTorch calls", lambda one: LOOKED),
     ("library_classes_h200.jsonl.zst", "h200-sxm-pcie5", "H200, PyTorch calls by kind", lambda one: half_of(one)),
     ("library_classes_h100.jsonl.zst", "h100-sxm", "H100, PyTorch calls by kind", lambda one: half_of(one)),
-    ("uvm_h100.jsonl.zst", "h100-sxm", "H100", lambda one: APART),
-    ("peers_h200_x2.jsonl.zst", "hgx-h200-x2", "two H200", lambda one: APART),
+    ("uvm_h100.jsonl.zst", "h100-sxm", "H100", lambda one: HELD_OUT),
+    ("peers_h200_x2.jsonl.zst", "hgx-h200-x2", "two H200", lambda one: HELD_OUT),
 ]
 CAMPAIGNS = [
     ("oversubscribed_rtx5070ti.jsonl", "rtx5070ti-pcie5", "RTX 5070 Ti", ("in_K64", "ov_K64")),
@@ -69,8 +69,8 @@ CAMPAIGNS = [
 # Folder of the traces, file of the measurements, system, models, how they were used.
 MODELS = [
     ("", "pytorch_h200_third.json", "h200-sxm-pcie5", "H200", LOOKED),
-    ("", "pytorch_h200_unseen.json", "h200-sxm-pcie5", "H200", APART),
-    ("h100", "pytorch_h100_unseen.json", "h100-sxm", "H100", APART),
+    ("", "pytorch_h200_unseen.json", "h200-sxm-pcie5", "H200", HELD_OUT),
+    ("h100", "pytorch_h100_unseen.json", "h100-sxm", "H100", HELD_OUT),
 ]
 CLASSES = {
     "ordered": "one thread, known accesses",
@@ -104,11 +104,11 @@ class Row:
 
 def half_by_sha(one):
     """Returns the half that driver costs were fitted on, and the other half (configs/README.md)."""
-    return FITTED if int(hashlib.sha256(one["name"].encode()).hexdigest()[-2], 16) % 2 == 0 else APART
+    return FITTED if int(hashlib.sha256(one["name"].encode()).hexdigest()[-2], 16) % 2 == 0 else HELD_OUT
 
 
 def half_of(one):
-    return LOOKED if score_classes.call_classes.dev(one["name"]) else APART
+    return LOOKED if score_classes.call_classes.dev(one["name"]) else HELD_OUT
 
 
 def error_of(pair):
@@ -164,7 +164,7 @@ def rows_of_campaigns(uvmsim):
             times.update((step["name"], step["time_ns"]) for step in run["steps"] if "measured" in step["time_ns"])
             errors = {f"{one['name']}, {step}": error_of(pair) for step, pair in times.items() if pair}
             if errors:
-                use = FITTED if one["name"].startswith(fitted) else APART
+                use = FITTED if one["name"].startswith(fitted) else HELD_OUT
                 rows.append(Row(place, one["name"], use, errors, beyond_line(place, one, use) if beyond else ""))
     return rows
 
@@ -276,7 +276,7 @@ def readme_lines(table):
     lines = ["| simulated against measured time | n | median | worst |", "|---|---|---|---|"]
     rows = parsed(table)
     for name, is_of in GROUPS:
-        for uses, label in (((APART,), "kept apart"), ((FITTED, LOOKED), "fitted on, or looked at")):
+        for uses, label in (((HELD_OUT,), "held out"), ((FITTED, LOOKED), "fitted on, or looked at")):
             chosen = [row for row in rows if is_of(row[0], row[1]) and row[2] in uses]
             if not chosen:
                 continue
