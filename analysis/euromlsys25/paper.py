@@ -10,8 +10,9 @@ allocator (workloads/paper/memory.json), divided by the factor. The paper divide
 are such reserved bytes too. "No oversubscription" is the run with the GPU's whole memory.
 
 "Available memory" can be read in two ways:
-- (a) free when the context exists and before the program loads anything, which is what one can set: the code of kernels
-  and libraries' handles, 132 to 152 MiB of these programs, then take their part of it. It judges every claim.
+- (a) free when the context exists and before the program loads anything, which is what one can set: the code of kernels,
+  queues and handles, 94 to 114 MiB of these programs, then take their part of it, as do the 128 to 130 MiB that
+  libraries allocate for themselves. It judges every claim.
 - (b) left for managed memory while the program runs (runtime.device_memory_beside). Its verdicts stand beside.
 
 Points whose memory is given in bytes are sensitivities: they judge nothing, and stand beside the claims, named. So do

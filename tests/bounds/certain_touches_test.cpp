@@ -153,7 +153,7 @@ TEST(CertainTouches, LeastDurationIsTheDurationButForRounding) {
   trace::Kernel kernel;
   kernel.duration_ns = 1000;
   KernelWork work;
-  work.lanes = 10;
+  work.resident_units = 10;
   work.step = Nanoseconds(333);  // of 1000 / 3
   work.sections.resize(1);
   work.sections[0].units = 10;

@@ -33,6 +33,16 @@ TEST_F(MergeCommands, MergeWithoutAccesses) {
   EXPECT_THAT(info.out, HasSubstr("elsewhere    1 launches, 2 us: kernel"));
 }
 
+TEST_F(MergeCommands, MergeWithTheMemoryPass) {
+  EXPECT_THAT(shell("uvmtrace log memory.log").out, HasSubstr("memory       3.0 MiB: cuLaunchKernel 3.0\n"));
+  const CommandResult merged = shell("uvmtrace merge timing.log --memory memory.log -o x.jsonl");
+  EXPECT_EQ(merged.exit_code, 0) << merged.err;
+  EXPECT_THAT(folder.read("x.jsonl"), HasSubstr(R"("kind":"device","bytes":3145728)"));
+  EXPECT_THAT(folder.read("x.jsonl"), HasSubstr(R"(["unmanaged_memory","3.0 MiB: cuLaunchKernel 3.0"])"));
+  expect_one_line_error(shell("uvmtrace merge timing.log --memory access.log -o y.uvmt"),
+                        {"access.log", "this is the log of the access pass; the memory pass is needed here"});
+}
+
 TEST_F(MergeCommands, Log) {
   const CommandResult result = shell("uvmtrace log timing.log access.log");
   EXPECT_EQ(result.exit_code, 0);

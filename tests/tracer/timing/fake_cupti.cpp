@@ -38,8 +38,9 @@ Cupti& cupti() {
 }
 
 void Cupti::call(CUpti_CallbackDomain domain, std::uint32_t id, const void* data) const {
-  if (callback != nullptr && (domains.count(domain) != 0 || enabled.count({domain, id}) != 0))
+  if (callback != nullptr && (domains.count(domain) != 0 || enabled.count({domain, id}) != 0)) {
     callback(user, domain, id, data);
+  }
 }
 
 }  // namespace fake
