@@ -3,23 +3,16 @@
 A claim without a text is given as "unexplained".
 
 A text is printed only beside a verdict other than "holds" and "definition"; verdicts come from the rules alone
-(claims.py). Numbers are of the sweep of configs/sweeps/euromlsys25.json, those called experiments of
-configs/sweeps/euromlsys25_experiments.json, both over all ten iterations. The figures were made by the model at commit
-5b751ff, whose capacities were what is left for managed memory, reading (b) of paper.py; with reading (a) they are to be
-looked at again.
+(claims.py). Numbers are of the sweep of configs/sweeps/euromlsys25.json, over all ten iterations, by reading (a) of
+paper.py.
 """
 
 # The cause of AlexNet's time at factor 10.
 MEMORY_AT_10 = (
-    "Memory decides: AlexNet at 10 has 601 MiB by the rule. Experiments with less: with PCA 53.5x at 452 MiB, 65.1x at"
-    " 440, 308x at 360; without 7.4x, 9.3x and 47.5x. The paper's 57.74 lies at 448 MiB, its 17.85 at 418, its 200"
-    " footprints of traffic at 442. By reading (a) the process itself takes 148 of the 601 MiB (measured on an H100,"
-    " workloads/paper/memory.json); the paper does not say whether its factors count it."
-)
-OWN_FOOTPRINT = (
-    "Without the allocator a program holds less: AlexNet's live tensors are 3.2 GB of the 6.3 GB that the allocator"
-    " reserves, and run undisturbed up to factor 1.9. Experiment: without PCA, each program's own footprint over the"
-    " factor."
+    "Memory decides: AlexNet at 10 has 601 MiB by the rule, of which code and queues take 110 (measured,"
+    " workloads/paper/memory.json). With 71 MiB less (530, the sensitivity, by the footprint of the paper's Table 2) it is"
+    " 219x with PCA, 34.1x without, and moves 864 footprints. The paper's 57.74x, 17.85x and 200 footprints all lie between"
+    " the two."
 )
 
 EXPLANATIONS = {
@@ -31,18 +24,13 @@ EXPLANATIONS = {
     " time without UVM in all six programs. The paper's figure does not tell iterations apart.",
     "E4": f"The mean holds. The maximum: {MEMORY_AT_10}",
     "E5": f"The mean holds. The maximum: {MEMORY_AT_10}",
-    "E6": "With 148 MiB less at every factor the slope beyond 5 is 2.75 times the slope before, and the curve bends at 8."
+    "E6": "The curve bends at 8, not at 5, and beyond 5 it is 1.85 times as steep as before; the limit, which is ours, is 2."
     f" {MEMORY_AT_10}",
-    "E7": "With 148 MiB less at every factor the slope beyond 6 is 1.42 times the slope before, and the curve bends at 8."
-    " That memory accounts for part of it; the rest is unexplained.",
-    "E9": f"The ratio falls as claimed, and is below 1 from 6 on. {OWN_FOOTPRINT} The ratio is above 1 at every factor"
-    " then (least 1.09 at 5), but rises again to 2.6 at 10, where AlexNet has 319 MiB.",
+    "E7": "Unexplained. Whisper computes 26 ns for each KB that it moves (AlexNet 2.4), and its curve is straight from 1 to"
+    " 10, with code and queues in that memory and beside it.",
     "E13": "The limits are ours, the paper gives none. AlexNet launches 133 kernels an iteration, and 30 % of them touch"
     " more than 5 % of its footprint; of the other five programs' kernels 96 % and more are small.",
-    "E17": "With PCA the share of all six programs grows, from 0 to 7 % at 1 to 41 to 63 % at 10, but most of it comes"
-    " between 1 and 1.25: from there to 8 it moves up and down by a few points in three of them. Why is unexplained.",
-    "E19": f"{OWN_FOOTPRINT} PCA has 1.52 times the transactions then (over programs, the mean of ratios is 3.6), which"
-    " would hold.",
-    "E20": f"{OWN_FOOTPRINT} Bytes per transaction with PCA over without are 0.92 then, which would hold.",
+    "E17": "Without PCA the share grows for all six programs. With PCA it is 0 to 33 % at 1 and 44 to 59 % at 10, but nearly"
+    " all of that comes between 1 and 1.25 (mean 11 and 49 %); from there on it moves by a few points. Why is unexplained.",
     "E21": MEMORY_AT_10,
 }
