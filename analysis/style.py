@@ -204,7 +204,7 @@ def arrange(figure, title="", handles=(), texts=()):
         figure.suptitle("\n".join(lines), fontsize=8 if is_narrow() else 10, y=1 - 0.05 / height, verticalalignment="top")
     if texts:
         figure.legend(handles, texts, loc="lower center", ncol=columns, bbox_to_anchor=(0.5, 0), handlelength=2.4)
-    for _ in range(2 if is_narrow() else 1):  # ticks may move with the size of the axes, and their labels with them
+    for _ in range(2):  # ticks may move with the size of the axes, and their labels with them
         figure.tight_layout(rect=(0, below / height, 1, 1 - above / height), pad=0.6)
 
 
