@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/common/error.h"
+#include "sim/trace/limits.h"
 #include "sim/trace/names.h"
 
 namespace uvmtrace {
@@ -15,12 +17,21 @@ namespace {
 
 double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
+// Sums of a hostile log stay within what a GPU can have.
+void add(std::int64_t& sum, std::int64_t bytes) {
+  constexpr auto kMost = static_cast<std::int64_t>(trace::kMaxObjectBytes);
+  sum += bytes;
+  if (sum > kMost || sum < -kMost) {
+    uvmsim::throw_input_error("device_memory: {} bytes of a GPU are taken; allowed: up to {}", sum, kMost);
+  }
+}
+
 // The level of each GPU over time, and the most since somebody asked.
 class Levels {
  public:
   void take(const MemoryTaken& taken) {
     Device& device = devices_[taken.device];
-    device.now += taken.bytes;
+    add(device.now, taken.bytes);
     device.most = std::max(device.most, device.now);
   }
   // Writes the most of each GPU where it is another than the last written one, and begins anew.
@@ -99,9 +110,9 @@ UnmanagedMemory unmanaged_memory(const PassLog& memory) {
     if (taken.allocation) continue;
     levels.take(taken);
     if (taken.call == 0) {
-      out.between_calls += taken.bytes;
+      add(out.between_calls, taken.bytes);
     } else {
-      out.taken_by_call[memory.names[taken.call]] += taken.bytes;
+      add(out.taken_by_call[memory.names[taken.call]], taken.bytes);
     }
   }
   pass_marks(UINT64_MAX);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/common/error.h"
+#include "sim/trace/limits.h"
 #include "tests/tracer/merge/log_builder.h"
 
 namespace uvmtrace::unmanaged_memory_test {
@@ -101,6 +103,11 @@ TEST_F(UnmanagedMemoryTest, WhatNoCallTookIsSaid) {
   log.taken(8 * kMiB, "cuLaunchKernel");
   log.taken(3 * kMiB, "");
   EXPECT_EQ(read().text(), "11.0 MiB: cuLaunchKernel 8.0, while no call ran 3.0");
+}
+
+TEST_F(UnmanagedMemoryTest, MoreThanAGpuCanHaveIsRefused) {
+  for (int i = 0; i < 2; ++i) log.taken(static_cast<std::int64_t>(trace::kMaxObjectBytes), "cuLaunchKernel");
+  EXPECT_THROW(read(), uvmsim::InputError);
 }
 
 TEST_F(UnmanagedMemoryTest, ManagedMemoryMakesItUnknown) {
