@@ -25,6 +25,7 @@
 #include "tracer/faults/gpu_names.h"
 #include "tracer/log/event_log.h"
 #include "tracer/log/process_header.h"
+#include "tracer/log/start_once.h"
 
 namespace uvmtrace::faults {
 
@@ -199,16 +200,8 @@ extern "C" [[gnu::visibility("default")]] void uvmtrace_faults_section(const cha
 }
 
 extern "C" [[gnu::visibility("default")]] int InitializeInjection(void) {
-  static std::atomic_flag started = ATOMIC_FLAG_INIT;
-  if (started.test_and_set()) return 1;
-  std::string problem;
-  try {
-    problem = uvmtrace::faults::Recorder::instance().start();
-  } catch (...) {
-    problem = "out of memory";
-  }
-  if (!problem.empty()) {
-    uvmtrace::EventLog::complain("raw faults: " + problem + "; nothing is recorded, the program goes on");
-  }
-  return 1;
+  return uvmtrace::start_once([]() -> std::string {
+    const std::string problem = uvmtrace::faults::Recorder::instance().start();
+    return problem.empty() ? problem : "raw faults: " + problem;
+  });
 }

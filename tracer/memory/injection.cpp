@@ -13,6 +13,7 @@
 
 #include "tracer/log/event_log.h"
 #include "tracer/log/process_header.h"
+#include "tracer/log/start_once.h"
 #include "tracer/memory/meter.h"
 #include "tracer/timing/cupti_library.h"
 #include "tracer/timing/driver_library.h"
@@ -73,17 +74,5 @@ std::string start() {
 }  // namespace uvmtrace
 
 extern "C" [[gnu::visibility("default")]] int InitializeInjection(void) {
-  static std::atomic_flag started = ATOMIC_FLAG_INIT;
-  if (started.test_and_set()) return 1;
-  try {
-    const std::string problem = uvmtrace::start();
-    if (!problem.empty()) {
-      uvmtrace::EventLog::complain(problem + "; nothing is recorded, the program goes on");
-      uvmtrace::EventLog::instance().abandon();
-    }
-  } catch (...) {
-    uvmtrace::EventLog::complain("out of memory; nothing is recorded, the program goes on");
-    uvmtrace::EventLog::instance().abandon();
-  }
-  return 1;
+  return uvmtrace::start_once(&uvmtrace::start);
 }

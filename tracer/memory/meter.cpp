@@ -15,6 +15,12 @@ namespace {
 
 // The meter's own calls come back as callbacks.
 thread_local bool is_reading = false;
+struct Reader {
+  Reader() { is_reading = true; }
+  ~Reader() { is_reading = false; }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+};
 
 // Calls that change how much the program has allocated. What else they take (rounding up, page tables) is theirs, too.
 bool allocates(CUpti_CallbackId id) {
@@ -58,7 +64,7 @@ MemoryMeter& MemoryMeter::instance() {
 
 void MemoryMeter::on_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   if (is_reading) return;
-  is_reading = true;
+  const Reader reader;
   if (data.callbackSite == CUPTI_API_ENTER) {
     calls_begun_.fetch_add(1);
     if (allocates(id)) running_allocations_.fetch_add(1);
@@ -74,7 +80,6 @@ void MemoryMeter::on_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
     compare(data.functionName == nullptr ? "?" : data.functionName, allocates(id));
     running_calls_.fetch_sub(1);
   }
-  is_reading = false;
 }
 
 void MemoryMeter::compare(std::string_view call, bool allocates) {

@@ -197,6 +197,7 @@ struct PassLog {
   std::vector<Launch> launches;
   std::vector<Event> events;                                                   // ascending by seq
   std::map<std::pair<std::uint64_t, std::uint64_t>, KernelTime> kernel_times;  // by corr and node
+  bool free_memory_read = false;                                               // at least once; memory pass
   std::vector<MemoryTaken> memory_taken;                                       // as logged; memory pass
   std::vector<UvmEvent> uvm;                                                   // ascending by start
   std::map<std::uint32_t, std::vector<CopyCode>> copies;  // by name: of kernels whose code was read

@@ -196,6 +196,10 @@ bool EventParser::gpu_event(const std::string& type, Fields& fields) {
     log_.uvm.push_back(std::move(out));
     return true;
   }
+  if (type == "free_memory") {
+    log_.free_memory_read = true;
+    return true;
+  }
   if (type == "device_memory") {
     constexpr auto kMost = static_cast<std::int64_t>(trace::kMaxObjectBytes);
     MemoryTaken out;

@@ -81,6 +81,10 @@ bool uses_managed_memory(const PassLog& log) {
 
 UnmanagedMemory unmanaged_memory(const PassLog& memory) {
   UnmanagedMemory out;
+  if (!memory.free_memory_read) {
+    out.refused = "free memory of the GPU could not be read";
+    return out;
+  }
   if (uses_managed_memory(memory)) {
     out.refused = "the program has managed memory, which comes to the GPU and leaves it by itself";
     return out;

@@ -65,6 +65,7 @@ TEST_F(RecordTest, MemoryOfTheProcessIsInTheTrace) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("memory of the GPU beside allocations: 3.0 MiB: cuLaunchKernel 3.0\n"));
   EXPECT_EQ(device_memory(), 3u << 20);
+  EXPECT_THAT(result.err, Not(HasSubstr("unknown type")));
   const CommandResult without = record("--no-memory-pass");
   EXPECT_THAT(without.err, HasSubstr("memory of the GPU beside allocations: not recorded\n"));
   EXPECT_EQ(device_memory(), 0u);

@@ -28,6 +28,7 @@ class LogBuilder {
     line.text("gpu", "NVIDIA Test").number("sm_count", 4).begin_list("compute_capability").item(9).item(0).end_list();
     line.text("driver", "580").text("cuda", "13.0");
     add(std::move(line));
+    if (pass == Pass::kMemory) add(std::move(host("free_memory").number("bytes", std::uint64_t{1} << 34)));
   }
 
   LogBuilder& thread(std::uint32_t tid) {

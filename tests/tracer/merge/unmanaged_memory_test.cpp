@@ -92,6 +92,13 @@ TEST_F(UnmanagedMemoryTest, NothingTakenAddsNothing) {
   EXPECT_EQ(read().text(), "0.0 MiB");
 }
 
+TEST_F(UnmanagedMemoryTest, WithoutAReadingNothingIsKnown) {
+  std::string text = log.text();
+  text.erase(text.find(R"({"t":"free_memory")"), text.find(R"({"t":"end")") - text.find(R"({"t":"free_memory")"));
+  EXPECT_EQ(unmanaged_memory(read_log(text, "memory", Pass::kMemory)).text(),
+            "not known: free memory of the GPU could not be read");
+}
+
 TEST_F(UnmanagedMemoryTest, GpusAddUp) {
   log.taken(8 * kMiB, "cuLaunchKernel");
   log.taken(3 * kMiB, "cuLaunchKernel", false, 1);
