@@ -3,7 +3,7 @@
 //
 // The caller offers the SM's accesses that miss, one after the other. The SM sends their requests until it knows of its
 // first miss; then it stops until the next replay. A replay completes the requests whose pages are mapped by then and
-// sends the others again. An SM that sent any again sends no new requests until the replay after that.
+// sends the others again. An SM that sends any again has missed again: it stays stopped until the replay after that.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,6 @@ class SmRequests {
     outstanding_.clear();
     loads_ = stores_ = regions_ = 0;
     stop_ = kNever;
-    repeats_ = false;
   }
 
   // Returns the time from which no access passes until the next replay; kNever if the SM has not missed.
@@ -80,13 +79,12 @@ class SmRequests {
   std::uint32_t loads_ = 0, stores_ = 0;
   std::uint32_t regions_ = 0;
   Nanoseconds stop_ = kNever;
-  bool repeats_ = false;  // it sent requests again at the last replay
 };
 
 template <class Known>
 [[gnu::always_inline]] inline std::uint32_t SmRequests::raise(const FaultPath& path, FaultUnit& unit, std::uint32_t sm,
                                                               Nanoseconds& now, const Miss& miss, Known&& known_after) {
-  std::uint32_t allowed = repeats_ || stopped(now) ? 0 : std::min<std::uint32_t>(miss.requests, room(path, miss.kind));
+  std::uint32_t allowed = stopped(now) ? 0 : std::min<std::uint32_t>(miss.requests, room(path, miss.kind));
   const bool region = allowed != 0 && new_region(miss.page, outstanding_.size());
   if (allowed == 0 || (region && regions_ >= path.regions)) {
     stop_ = std::min(stop_, now);
@@ -125,8 +123,8 @@ template <class Mapped, class Passed>
 Nanoseconds SmRequests::replay(const FaultPath& path, FaultUnit& unit, std::uint32_t sm, Nanoseconds now,
                                Mapped&& mapped, Passed&& passed) {
   stop_ = kNever;
-  repeats_ = false;
   if (outstanding_.empty()) return now;
+  const Nanoseconds reached = now;
   loads_ = stores_ = regions_ = 0;
   std::size_t kept = 0;
   for (const Miss& miss : outstanding_) {
@@ -141,7 +139,7 @@ Nanoseconds SmRequests::replay(const FaultPath& path, FaultUnit& unit, std::uint
     outstanding_[kept++] = miss;
   }
   outstanding_.resize(kept);
-  repeats_ = !outstanding_.empty();
+  if (!outstanding_.empty()) stop_ = reached;
   return now;
 }
 

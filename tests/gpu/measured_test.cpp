@@ -104,6 +104,34 @@ TEST(OneSm, StopsAfterItsFirstFault) {
   EXPECT_THAT(raw_faults(one_sm(1, walk_blocks)), ElementsAre(13, 13, 13, 13, 12)) << "one_warp_walk_64blocks_wr";
 }
 
+// A warp that reads mapped memory stood still on an H200 for as long as another warp of its SM waited for its pages,
+// 2.4 to 8.5 ms and several replays (tracer/ground_truth/taken_away.cu).
+TEST(OneSm, LetsNothingPassWhileItAsksAgain) {
+  const FaultPath path = hopper();
+  FaultUnit unit(path, std::vector<std::uint8_t>{0});
+  SmRequests requests;
+  const auto load = [&](std::uint64_t page, Nanoseconds now) {
+    return requests.raise(path, unit, 0, now, {.page = PageIndex(page), .kind = kLoadLane},
+                          [] { return Nanoseconds(13); });
+  };
+  const auto replay = [&](Nanoseconds now, std::uint64_t mapped_below) {
+    requests.replay(
+        path, unit, 0, now, [&](const Miss& miss) { return miss.page.value < mapped_below; }, [](const Miss&) {});
+  };
+  EXPECT_EQ(load(0, Nanoseconds(0)), 1u);
+  EXPECT_EQ(load(1, Nanoseconds(2)), 1u);
+  EXPECT_FALSE(requests.stopped(Nanoseconds(12)));
+  EXPECT_TRUE(requests.stopped(Nanoseconds(13)));
+  replay(Nanoseconds(1000), 1);
+  EXPECT_TRUE(requests.stopped(Nanoseconds(1000))) << "page 1 is asked for again";
+  EXPECT_EQ(load(2, Nanoseconds(1000)), 0u);
+  replay(Nanoseconds(2000), 1);
+  EXPECT_TRUE(requests.stopped(Nanoseconds(2000))) << "and again";
+  replay(Nanoseconds(3000), 2);
+  EXPECT_FALSE(requests.stopped(Nanoseconds(1) * 1000000)) << "nothing is outstanding";
+  EXPECT_EQ(load(2, Nanoseconds(3000)), 1u);
+}
+
 // The number depends on the page's place: 7, 17 or 56 lanes of a load, 4, 9 or 52 of a store. The order of the warps is
 // the measured one.
 TEST(OneSm, StopsBySoonOrLateNews) {

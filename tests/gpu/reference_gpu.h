@@ -58,7 +58,6 @@ class ReferenceGpu {
       const std::int64_t at = now + resume_delay(kernel_.path, window, i);
       std::int64_t again = at;
       sm.stop = -1;
-      sm.repeats = false;
       sm.passed = false;
       std::vector<Request> still;
       for (const Request& request : sm.outstanding) {
@@ -76,7 +75,7 @@ class ReferenceGpu {
         }
       }
       sm.outstanding = still;
-      sm.repeats = !still.empty();
+      if (!still.empty()) sm.stop = at;
       sm.busy = std::max(sm.busy, at);
       sm.judged = false;
       turn_at(i, at);
@@ -107,8 +106,7 @@ class ReferenceGpu {
     bool has_turn = false;
     std::int64_t busy = 0;
     std::int64_t stop = -1;  // -1: none
-    bool repeats = false;
-    bool passed = false;  // an access has passed since the last replay
+    bool passed = false;     // an access has passed since the last replay
     std::vector<Request> outstanding;
     std::uint64_t sequence = 0;
   };
@@ -151,7 +149,7 @@ class ReferenceGpu {
     if (sm.hits) {
       sm.passed = true;
     } else {
-      if (sm.repeats || full(sm, step) || new_region_too_many(sm, step.page)) {
+      if (full(sm, step) || new_region_too_many(sm, step.page)) {
         sm.stop = sm.stop < 0 ? now : std::min(sm.stop, now);
         return;
       }
