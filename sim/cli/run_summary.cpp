@@ -145,13 +145,25 @@ std::string uncertainty_note(const RunRecord& record) {
          "\n";
 }
 
+// Says how many kernels are played by a coarser access pattern than the one of their name.
+std::string misfits_text(const RunRecord& record) {
+  const RunResult& result = record.result;
+  if (result.misfits.empty()) return "";
+  const std::string text = fmt::format(
+      "kernels that do not fit the access pattern of their name: {}, {} of {} launches (played as plain slices or "
+      "tiles)",
+      format_count(result.misfits.size()), format_count(result.misfit_launches()),
+      format_count(result.counters.kernels));
+  return wrapped_line(text, 2) + "\n";
+}
+
 std::string heading(const RunRecord& record) {
   std::string text = fmt::format("{} on {}\n", plain_text(record.trace.name), plain_text(record.options.system.name));
   if (record.partial) text += fmt::format("partial trace: only its first {} records ran\n", record.result.records);
   text += policies_text(record);
   text += fmt::format("layout {}, seed {}{}\n", layout::given_text(record.options.layout), record.options.seed,
                       record.options.include_host_gaps ? "" : ", without host gaps");
-  return text + time_scale_text(record);
+  return text + time_scale_text(record) + misfits_text(record);
 }
 
 // Says which part of the footprint was used: of an arena that was taken ahead, and by touches.

@@ -21,9 +21,11 @@ using Json = nlohmann::ordered_json;
 
 // Members that describe how to read the result, or that this file handles individually. The first three follow from the
 // rest, or from the run of `unlimited`, which each side compares by itself.
-constexpr std::array<std::string_view, 15> kReadByName = {
-    "not_repeated", "uncertainty", "slowdown_thousandths", "schema",  "uvmsim_version", "trace",  "limit", "policies",
-    "plugins",      "counters",    "iterations",           "settled", "unlimited",      "bounds", "system"};
+constexpr std::array<std::string_view, 16> kReadByName = {
+    "not_repeated", "pattern_misfits", "uncertainty", "slowdown_thousandths",
+    "schema",       "uvmsim_version",  "trace",       "limit",
+    "policies",     "plugins",         "counters",    "iterations",
+    "settled",      "unlimited",       "bounds",      "system"};
 // Counters that are split by cause: their sums are metrics, too.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSummed = {{
     {"htod_", "_bytes"},

@@ -49,8 +49,8 @@ void Accounts::range(const trace::Range& range, std::uint64_t record) {
   sink_->on(HostRangeEvent{kEdges[static_cast<std::size_t>(range.kind)], range.name, range.index, record});
 }
 
-void Accounts::kernel_starts(const trace::Kernel& kernel, bool is_copy, std::uint32_t stream, std::uint64_t record,
-                             Nanoseconds start) {
+void Accounts::kernel_starts(const trace::Kernel& kernel, bool is_copy, bool misfit, std::uint32_t stream,
+                             std::uint64_t record, Nanoseconds start) {
   if (sink_ == nullptr) return;
   touches_.clear();
   for (const trace::Touch& touch : kernel.touches) {
@@ -64,7 +64,7 @@ void Accounts::kernel_starts(const trace::Kernel& kernel, bool is_copy, std::uin
     }
   }
   sink_->on(WorkStartEvent{is_copy ? WorkKind::kCopy : WorkKind::kKernel, kernel.name, stream, kernel.device, record,
-                           start, touches_});
+                           start, touches_, misfit});
 }
 
 void Accounts::add_touch(trace::ObjectId id, std::uint64_t first_quantum, std::uint64_t quanta,

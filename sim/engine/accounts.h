@@ -35,7 +35,8 @@ class Accounts {
   void iteration(std::uint64_t index, bool begin, Nanoseconds at) {
     if (sink_ != nullptr) sink_->on(IterationEvent{index, begin, at});
   }
-  void kernel_starts(const trace::Kernel& kernel, bool is_copy, std::uint32_t stream, std::uint64_t record,
+  // `misfit`: see KernelWork.
+  void kernel_starts(const trace::Kernel& kernel, bool is_copy, bool misfit, std::uint32_t stream, std::uint64_t record,
                      Nanoseconds start);
   void work_starts(WorkKind kind, std::string_view name, std::uint32_t stream, std::int32_t device,
                    std::uint64_t record, Nanoseconds start) {

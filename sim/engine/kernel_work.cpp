@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "sim/common/check.h"
 #include "sim/common/error.h"
@@ -229,6 +230,7 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
   std::uint64_t parts;  // parts that blocks march through
   if (!tile && (inputs.size() <= 1 || trace::pixel_tile_by_name(kernel.name))) {
     work.convolution = ConvolutionShape::of(kernel, std::max(written, summed), images);
+    if (work.convolution->tile_named && work.convolution->images == 0) work.misfit = true;
     parts = work.convolution->groups();
     for (Operand* input : inputs) input->role = TileRole::kMarch;
   } else {
@@ -241,6 +243,7 @@ std::uint32_t plan_tiles(KernelWork& work, const trace::Kernel& kernel, Section&
     if (!inputs.empty()) bytes.input = inputs[0]->bytes;
     if (inputs.size() > 1) bytes.other_input = inputs[1]->bytes;
     work.tile = TileShape::of_product(kernel, tile, bytes);
+    if (tile && !work.tile.fits_name) work.misfit = true;
     parts = work.tile.columns;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       Operand& input = *inputs[i];
@@ -376,6 +379,12 @@ Transposition transposition_of(const trace::Kernel& kernel, std::uint32_t quantu
   return {};
 }
 
+// Returns whether the name says that blocks touch planes of a tensor's images, or rows of a tile of them.
+bool names_planes(std::string_view name) {
+  return trace::block_per_channel_by_name(name) || trace::image_per_z_by_name(name) ||
+         trace::frequencies_by_name(name) != 0;
+}
+
 void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, const config::GpuConfig& gpu,
                  std::uint32_t resident_blocks, std::uint64_t capacity_bytes, std::uint64_t known_images) {
   const std::uint64_t threads = std::max<std::uint64_t>(kernel.block.count(), 1);
@@ -403,6 +412,8 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   if (images != 0) {
     work.pattern = Pattern::kPlanes;
     work.images = images;
+  } else if (names_planes(kernel.name)) {
+    work.misfit = true;
   }
   const std::uint32_t access_bytes = loop ? loop->bytes_per_access
                                      : kernel.bytes_per_thread_access != 0

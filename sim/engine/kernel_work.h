@@ -222,6 +222,9 @@ struct KernelWork {
   std::uint32_t units_per_block = 1;  // that lie on one SM together: warps of a block, or 1
   std::uint32_t warps = 1;            // of a unit
   bool rows = false;                  // slices: every warp has a contiguous share of its own (block.y > 1)
+  // The kernel's name says an access pattern that its grid or sizes do not fit, or that needs the number of images
+  // while this is unknown: a coarser pattern is played.
+  bool misfit = false;
   TileShape tile;
   std::optional<ConvolutionShape> convolution;  // instead of `tile`
   std::uint64_t images = 1;                     // planes: images of the tensor

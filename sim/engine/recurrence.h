@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/common/error.h"
@@ -33,6 +35,7 @@ struct Moment {
   std::size_t iterations = 0;  // iterations that are over
   std::uint64_t released_pages = 0;
   Counters counters;
+  std::map<std::string, std::uint64_t> misfits;  // RunResult::misfits
   // The first end of an iteration after this moment: the time from the moment to it, and the counts in between.
   struct End {
     Nanoseconds after{};

@@ -31,7 +31,7 @@ void Repetition::look_for_recurrence() {
     if (times != 0 && !replays_all) return leave_out(earlier, times);
   }
   recurrence.remember({*state, host_.time(), host_.ideal().end(), host_.records(), result.iterations.size(),
-                       process_.machine.ledger.released_pages, result.counters, std::nullopt});
+                       process_.machine.ledger.released_pages, result.counters, result.misfits, std::nullopt});
 }
 
 // A policy that knows the future was given all iterations, so all must run.
@@ -66,6 +66,10 @@ void Repetition::leave_out(const Recurrence::Earlier& found, std::uint64_t times
   std::uint64_t& released = process_.machine.ledger.released_pages;
   iterations_.leave_out(found, times, streams_.pending_end(), host_.time(), host_.ideal().end());
   released += (released - earlier.released_pages) * times;
+  for (auto& [name, launches] : process_.result.misfits) {
+    const auto before = earlier.misfits.find(name);
+    launches += (launches - (before == earlier.misfits.end() ? 0 : before->second)) * times;
+  }
   host_.leave_out((host_.records() - earlier.records) * times);
   process_.feed.leave_out(found.repetitions * times);
   iterations_.recurrence().forget();

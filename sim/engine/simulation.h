@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -91,6 +92,14 @@ struct RunResult {
   // what they touch, and their times say nothing about memory.
   std::uint64_t touching_kernels = 0;
   bool touches_nothing() const { return counters.kernels != 0 && touching_kernels == 0; }
+  // By name, the launches of kernels whose name says an access pattern that they do not fit (engine/kernel_work.h), so
+  // that a coarser one was played.
+  std::map<std::string, std::uint64_t> misfits;
+  std::uint64_t misfit_launches() const {
+    std::uint64_t sum = 0;
+    for (const auto& [name, launches] : misfits) sum += launches;
+    return sum;
+  }
   TimeScaleResult time_scale;
   // By program of the server, in their order: the evictions of this program that took memory from it. Empty if this
   // program shares no GPU.

@@ -240,8 +240,11 @@ void Streams::start(std::uint32_t index, const KernelOperation& operation, Nanos
                                            gpu, options.system, space, loop.buffer(), process_.counters(),
                                            loop.run_buffers(), options.seed * 0x9e3779b97f4a7c15u + front.recorded);
   KernelRun& run = *stream.run;
-  if (!operation.is_copy && run.work().touches_anything()) ++process_.result.touching_kernels;
-  accounts_.kernel_starts(operation.kernel, operation.is_copy, index, front.record, now);
+  const bool touches = !operation.is_copy && run.work().touches_anything();
+  const bool misfit = touches && run.work().misfit;
+  if (touches) ++process_.result.touching_kernels;
+  if (misfit) ++process_.result.misfits[operation.kernel.name];
+  accounts_.kernel_starts(operation.kernel, operation.is_copy, misfit, index, front.record, now);
   driver_.kernel_starts(operation, run.work(), front.record, now);
   // The kernel faults again on pages that another process takes while it runs.
   const bool may_lose_pages = driver_.may_lose_pages(gpu) && run.work().units != 0;

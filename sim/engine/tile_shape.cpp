@@ -98,6 +98,7 @@ TileShape TileShape::of_product(const trace::Kernel& kernel, const std::optional
   TileShape shape;
   if (const auto by_name = tile ? shape_by_name(kernel, *tile, bytes) : std::nullopt) {
     shape = *by_name;
+    shape.fits_name = true;
   } else {
     shape.batches = std::max<std::uint64_t>(1, kernel.grid.z);
     const std::uint64_t blocks = std::max<std::uint64_t>(1, std::uint64_t{kernel.grid.x} * kernel.grid.y);
@@ -133,6 +134,7 @@ ConvolutionShape ConvolutionShape::of(const trace::Kernel& kernel) {
 ConvolutionShape ConvolutionShape::of(const trace::Kernel& kernel, std::uint64_t output_bytes, std::uint64_t images) {
   ConvolutionShape shape = of(kernel);
   const std::optional<trace::PixelTile> tile = trace::pixel_tile_by_name(kernel.name);
+  shape.tile_named = tile.has_value();
   if (!tile || images == 0 || shape.batches != 1) return shape;
   constexpr std::uint64_t kElementBytes = 4, kMostRounding = 512 / kElementBytes;  // output_bytes is rounded up
   const std::uint64_t elements = output_bytes / kElementBytes;

@@ -45,6 +45,7 @@ struct TileShape {
   std::uint64_t grid_x = 1;
   bool second_has_rows = false;  // of two large inputs, the second one has the output's rows
   std::uint64_t depth = 0;       // length of the sum over all slices; 0: unknown
+  bool fits_name = false;        // the tiles are those that the name says
 
   // Returns the shape. `tile`: by the kernel's name.
   static TileShape of_product(const trace::Kernel& kernel, const std::optional<trace::MatrixTile>& tile,
@@ -82,6 +83,7 @@ struct ConvolutionShape {
   std::uint64_t channels = 1, image_pixels = 1;
   std::uint64_t channel_tiles = 1;
   trace::PixelTile tile;
+  bool tile_named = false;  // the name says a tile, which the planes may or may not fit
 
   static ConvolutionShape of(const trace::Kernel& kernel);
   // Returns the same, with an output of that many bytes (in whole quanta of a trace) and images (0: unknown).

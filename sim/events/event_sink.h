@@ -138,6 +138,7 @@ struct WorkStartEvent {
   std::uint64_t record;
   Nanoseconds start;
   std::span<const WorkTouch> touches;  // for kernels and copies: their touches, operand by operand
+  bool misfit = false;                 // a kernel that does not fit the access pattern of its name
 };
 struct WorkEndEvent {
   std::uint32_t stream;

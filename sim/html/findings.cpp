@@ -310,7 +310,7 @@ Finding conditions(const Document& document) {
   if (!document.series.shared.empty()) finding.say("In common: {}.", document.series.shared);
   std::set<std::string> seeds;
   std::size_t settled = 0, unsettled = 0, unknown = 0, whole = 0, hypothetical = 0, partial = 0, no_base = 0,
-              no_room = 0;
+              no_room = 0, misfit = 0;
   for (const ReportPoint& point : document.points) {
     seeds.insert(point.seed);
     if (!point.of_iterations) {
@@ -322,6 +322,7 @@ Finding conditions(const Document& document) {
     }
     hypothetical += point.hypothetical;
     partial += point.partial_trace;
+    misfit += point.misfit_kernels != 0;
     no_base += !point.slowdown_thousandths;
     no_room += point.baseline_hypothetical;
   }
@@ -345,7 +346,10 @@ Finding conditions(const Document& document) {
                "are compared with a hypothetical run: the whole GPU has no room for the program, so that the driver's "
                "own run had as much memory as it needs"},
               {hypothetical, "have more memory than the GPU: their capacity is hypothetical"},
-              {partial, "ran only the whole part of a trace that was cut off"}}) {
+              {partial, "ran only the whole part of a trace that was cut off"},
+              {misfit,
+               "have kernels that do not fit the access pattern of their name and are played as plain slices or "
+               "tiles (pattern_misfits of the result)"}}) {
     if (count != 0) finding.say("{} points {}.", count, what);
   }
   finding.say("All are simulated, not measured. How far the model is from real machines: docs/how_right.md of uvmsim.");

@@ -130,6 +130,9 @@ ReportPoint point_of_result(const Json& result, const std::string& where) {
   point.command = text_at(result, "command", where);
   check_lengths(point, where);
   point.partial_trace = compare::find_named(point.view.identity, "trace.partial") != nullptr;
+  if (const Json* misfits = object_at(result, "pattern_misfits", where)) {
+    point.misfit_kernels = number_at(*misfits, "kernels", where);
+  }
   read_limit(result, where, point);
   read_policies(point);
   read_settled(result, where, point);

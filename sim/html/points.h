@@ -36,6 +36,7 @@ struct ReportPoint {
   std::uint64_t osf_thousandths = 0;  // as asked for, otherwise as it ran
   bool hypothetical = false;          // more memory than the GPU has
   bool partial_trace = false;
+  std::uint64_t misfit_kernels = 0;  // by name: those that do not fit the access pattern of their name
   std::uint64_t footprint_bytes = 0, capacity_bytes = 0;
 
   // If true, the numbers below are of iterations, else of the whole run.

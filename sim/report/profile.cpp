@@ -147,6 +147,7 @@ void Profile::on(const WorkStartEvent& event) {
   operation.iteration = place.iteration;
   operation.stream = event.stream;
   operation.device = event.device;
+  operation.misfit = event.misfit;
   operation.start_ns = operation.end_ns = event.start.value;
   Running& running = running_[event.stream];
   running = {};

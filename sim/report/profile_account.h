@@ -60,6 +60,7 @@ struct Operation {
   std::uint32_t layer = 0;
   std::uint32_t stream = 0;
   std::int32_t device = -1;
+  bool misfit = false;
   std::int64_t start_ns = 0, end_ns = 0, compute_ns = 0;
   std::uint64_t read_bytes = 0, written_bytes = 0, working_set_bytes = 0;
   std::uint64_t fault_batches = 0, raw_faults = 0, evictions = 0;

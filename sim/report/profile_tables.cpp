@@ -82,7 +82,7 @@ void Profile::write_operations() {
       "operation INTEGER PRIMARY KEY, kind TEXT, name_id INTEGER, record INTEGER, "
       "iteration INTEGER, layer INTEGER, stream INTEGER, device INTEGER, start_ns INTEGER, duration_ns INTEGER, "
       "compute_ns INTEGER, stall_ns INTEGER, read_bytes INTEGER, written_bytes INTEGER, working_set_bytes INTEGER, "
-      "fault_batches INTEGER, raw_faults INTEGER, evictions INTEGER" +
+      "fault_batches INTEGER, raw_faults INTEGER, evictions INTEGER, misfit INTEGER" +
           traffic_columns());
   file_.execute(
       "CREATE VIEW kernels AS SELECT names.name AS name, layers.path AS layer_path, operations.* FROM operations "
@@ -94,7 +94,7 @@ void Profile::write_operations() {
     add_row(rows, o.traffic, i, kind_name(o.kind), o.name, gpu_only(static_cast<std::int64_t>(o.record)),
             unless_negative(o.iteration), gpu_only(o.layer), gpu_only(o.stream), unless_negative(o.device),
             gpu_only(o.start_ns), gpu_only(o.end_ns - o.start_ns), gpu_only(o.compute_ns), gpu_only(o.stall_ns()),
-            o.read_bytes, o.written_bytes, o.working_set_bytes, o.fault_batches, o.raw_faults, o.evictions);
+            o.read_bytes, o.written_bytes, o.working_set_bytes, o.fault_batches, o.raw_faults, o.evictions, o.misfit);
   }
 }
 

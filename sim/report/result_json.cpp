@@ -14,9 +14,9 @@ using Json = nlohmann::ordered_json;
 
 Json to_json(const InputFile& file) { return {{"file", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}}; }
 
-template <class Texts>
-Json texts_json(const Texts& texts) {
-  return Json::object_t(texts.begin(), texts.end());
+template <class Map>
+Json object_of(const Map& map) {
+  return Json::object_t(map.begin(), map.end());
 }
 
 Json trace_json(const RunRecord& record) {
@@ -54,7 +54,7 @@ Json policies_json(const RunRecord& record) {
   for (const PolicyUsed& policy : record.policies) {
     out[policy.slot] = {{"name", policy.name},
                         {"information_class", policy.information_class},
-                        {"parameters", texts_json(policy.parameters)}};
+                        {"parameters", object_of(policy.parameters)}};
   }
   return out;
 }
@@ -134,7 +134,7 @@ Json program_json(const RunRecord& record, const char* schema) {
   out["command"] = record.provenance.command;
   out["trace"] = trace_json(record);
   out["layout"] = record.options.layout.name;
-  out["layout_parameters"] = texts_json(layout::resolve(record.options.layout).resolved());
+  out["layout_parameters"] = object_of(layout::resolve(record.options.layout).resolved());
   out["limit"] = limit_json(record);
   return out;
 }
@@ -152,6 +152,12 @@ void add_memory(Json& out, const RunRecord& record) {
     out["osf_before_loading_thousandths"] = osf.before_loading_thousandths;
     out["osf_managed_thousandths"] = osf.managed_thousandths;
   }
+}
+
+Json misfits_json(const RunResult& result) {
+  return {{"kernels", result.misfits.size()},
+          {"launches", result.misfit_launches()},
+          {"launches_by_name", object_of(result.misfits)}};
 }
 
 Json bounds_of(const RunRecord& record) {
@@ -179,7 +185,7 @@ Json bounds_of(const RunRecord& record) {
 }
 
 Json choice_json(const PolicyChoice& choice) {
-  return {{"name", choice.name}, {"parameters", texts_json(choice.parameters)}};
+  return {{"name", choice.name}, {"parameters", object_of(choice.parameters)}};
 }
 
 Json best_known_json(const RunRecord& record) {
@@ -236,6 +242,7 @@ std::string result_json(const RunRecord& record) {
   out["slowdown_ideal_thousandths"] = slowdown_ideal_thousandths(record);
   out["unlimited"] = unlimited_json(record);
   out["counters"] = counters_json(result.counters);
+  if (!result.misfits.empty()) out["pattern_misfits"] = misfits_json(result);
   out["iterations"] = Json::array();
   const QuotedIterations quoted = quoted_iterations(result);
   const auto settled = settled_iterations(result);
