@@ -12,9 +12,9 @@ namespace uvmsim::advise {
 namespace {
 
 constexpr std::size_t kMostSteps = 4;
-constexpr std::size_t kKeptForLater = 8;  // changes that are tried again on top of others
-constexpr std::size_t kPaired = 4;        // and in pairs, where none helps by itself
-// The least that a change must save to be worth its line, in thousandths.
+constexpr std::size_t kKeptForLater = 8;  // number of changes that are tried again on top of others
+constexpr std::size_t kPaired = 4;        // number of changes that are tried in pairs if none helps by itself
+// The smallest saving for which a change is recommended, in thousandths of the time.
 constexpr std::int64_t kWorthThousandths = 10;
 
 std::int64_t saved_thousandths(std::uint64_t before_ns, std::uint64_t after_ns) {
@@ -63,7 +63,7 @@ class Search {
     std::ranges::stable_sort(answer_.tried, {}, [](const Tried& one) { return one.alone.time_ns; });
   }
 
-  // The best alone that go with what is chosen.
+  // Returns the best changes that can be combined with the chosen ones.
   Changes rest(std::size_t most) const {
     Changes out;
     for (const Tried& one : answer_.tried) {
@@ -87,7 +87,7 @@ class Search {
     return ways;
   }
 
-  // Takes the fastest way, if it is worth it.
+  // Chooses the fastest of the given ways if it saves enough. Returns whether it did.
   bool choose(const std::string& what, const std::vector<Changes>& ways) {
     std::vector<Measured> measured;
     if (chosen_.empty() && !ways.empty() && ways.front().size() == 1) {
@@ -114,7 +114,7 @@ class Search {
     return std::ranges::find(answer_.tried, &change, &Tried::change)->alone;
   }
 
-  // The steps on the fastest and the slowest machine of the kind.
+  // Runs the steps on the fastest and the slowest machine within the system's uncertainty.
   void judge() {
     if (answer_.steps.empty()) return;
     std::vector<Trial> trials;

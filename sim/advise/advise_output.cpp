@@ -41,7 +41,7 @@ std::int64_t saved_of(std::uint64_t part, std::uint64_t whole) {
   return 1000 - static_cast<std::int64_t>(report::ratio_thousandths(part, whole));
 }
 
-// Why changes of this kind bring no more: what the run is bound by.
+// Returns the reasons why such changes save no more time.
 std::vector<std::string> reasons_of(const Answer& answer) {
   std::vector<std::string> out;
   const report::RunRecord& run = answer.run;

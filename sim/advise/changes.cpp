@@ -16,10 +16,10 @@ using trace::HintRule;
 using When = HintRule::When;
 using Do = HintRule::Do;
 
-constexpr std::size_t kMostObjects = 6;  // that get advice of their own: those that kernels wait for longest
+constexpr std::size_t kMostObjects = 6;  // objects that get advice of their own: those that kernels wait for longest
 constexpr std::uint32_t kAhead[] = {0, 1, 2, 4, 8, 16};
 constexpr std::size_t kNamedInText = 3;
-// Larger memory is prefetched as a whole only where kernels touch at least half of it: no GPU holds as much.
+// Larger memory is prefetched as a whole only if kernels touch at least half of it: no GPU has this much memory.
 constexpr std::uint64_t kMostPrefetchedBytes = std::uint64_t{256} << 30;
 
 HintRule rule_for(const Object& object, Do action, std::uint32_t first_percent = 0, std::uint32_t end_percent = 100) {
@@ -45,7 +45,7 @@ std::string names_of(const std::vector<const Object*>& objects) {
   return text;
 }
 
-// One call of the runtime as both languages have it.
+// A call of the runtime, in CUDA and in PyTorch.
 struct Call {
   const char* cuda;
   const char* pytorch;
@@ -132,7 +132,7 @@ std::vector<Change> changes_for(const Memory& memory, std::uint64_t capacity_byt
   for (const Object& object : memory.objects) most_kernels = std::max(most_kernels, object.kernels);
   for (const Object& object : memory.objects) {
     if (object.stall_ns <= 0) continue;
-    // Passes over all of it that an iteration makes, in halves: state of an optimizer has a few.
+    // True if its kernels touch, on average, less than half of the object.
     if (2 * object.touched_bytes < object.bytes * object.kernels) sparse.push_back(&object);
     if (4 * object.kernels <= most_kernels) seldom_used.push_back(&object);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The changes that a programmer can make without changing a kernel: advice on memory, prefetch calls, discard, the
+// The changes that a programmer can make without changing a kernel: advice on memory, prefetch calls, discards, the
 // allocator. Each change is a few rules of a hint file (edit/hints.h), or another layout.
 #pragma once
 
@@ -14,15 +14,16 @@ namespace uvmsim::advise {
 
 struct Change {
   std::string what;                        // "read-mostly: allocation 3 (64.0 MiB)"
-  std::vector<trace::HintRule> rules;      // in the program
-  std::string layout;                      // instead of the run's; empty: the same
-  std::vector<std::string> cuda, pytorch;  // the lines to add
+  std::vector<trace::HintRule> rules;      // rules to apply to the program
+  std::string layout;                      // replaces the run's layout; empty: the same layout
+  std::vector<std::string> cuda, pytorch;  // the lines of code to add
 };
 
-// Worth a try, guided by what waits: the most promising first. `capacity_bytes` is what the GPU has.
+// Returns the changes that are worth a trial, the most promising first, given the waits in `memory`. `capacity_bytes`
+// is the memory of the GPU.
 std::vector<Change> changes_for(const Memory& memory, std::uint64_t capacity_bytes, const std::string& layout);
 
-// Both at once make sense: they do not say different things of the same memory.
+// Returns whether both can be made together: they do not contradict each other about the same memory.
 bool go_together(const Change& a, const Change& b);
 
 }  // namespace uvmsim::advise

@@ -58,7 +58,7 @@ class MemoryReader {
   void allocate(Object object) {
     if (!first_ended_) live_[object.id] = std::move(object);
   }
-  // Objects that do not live through an iteration get no advice.
+  // Objects that are freed within an iteration get no advice.
   void release(trace::ObjectId id) {
     if (begun_ && within_) live_.erase(id);
   }
@@ -91,7 +91,7 @@ Memory read_memory(std::uint32_t quantum_bytes, const RecordSource& source) {
 
 void add_waits(Memory& memory, const std::string& profile, const report::RunRecord& run) {
   SqliteReader database(profile);
-  std::map<std::uint64_t, trace::ObjectId> ids;  // by number in the profile
+  std::map<std::uint64_t, trace::ObjectId> ids;  // by the object's number in the profile
   database.each("allocations", {"allocation", "id"}, 2, [&](const SqliteReader::Row& row) {
     ids[static_cast<std::uint64_t>(row.integer(0, 0, kMostStallNs, 0))] =
         static_cast<trace::ObjectId>(row.integer(1, 0, kMostStallNs, 0));

@@ -13,15 +13,15 @@
 
 namespace uvmsim::advise {
 
-// Managed memory that lives as long as the program repeats itself: allocated before the end of the first iteration and
-// not freed within one, or anywhere where no iterations are marked.
+// Managed memory that lives as long as the program repeats its iterations: it is allocated before the end of the first
+// iteration and not freed within an iteration. If no iterations are marked, all managed memory counts.
 struct Object {
   trace::ObjectId id = trace::kNoObject;
   bool is_tensor = false;
-  std::string name;  // of a tensor; may be empty
+  std::string name;  // name of a tensor; may be empty
   std::uint64_t bytes = 0;
-  std::uint64_t kernels = 0;                      // that touch it
-  std::uint64_t touched_bytes = 0;                // summed over them
+  std::uint64_t kernels = 0;                      // number of kernels that touch it
+  std::uint64_t touched_bytes = 0;                // sum over these kernels
   bool gpu_writes = false, host_touches = false;  // after the first iteration began
   std::int64_t stall_ns = 0;                      // its share of the waits of the quoted iterations
 };
@@ -32,7 +32,7 @@ struct Memory {
   bool has_tensors = false;
 };
 
-// Reads the program; segments that tensors lie in are no objects of their own.
+// Reads the program. Segments that contain tensors are not objects of their own.
 Memory read_memory(std::uint32_t quantum_bytes, const RecordSource& source);
 
 // Fills in the waits from the profile that `run` wrote, and sorts.

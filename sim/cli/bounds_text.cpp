@@ -34,7 +34,7 @@ void add_known(std::vector<std::string>& row, const report::BestKnown& best, std
                          sweep::policy_text(best.prefetch) + " " + sweep::policy_text(best.evict)});
 }
 
-// Describes the last stretch of the program that the links limit, not computing; empty if there is none.
+// Describes the last part of the program that is limited by the links and not by computation; empty if there is none.
 std::string hard_phase_text(const RunRecord& record) {
   const bounds::HardPhase& phase = record.bounds->bounds.hard_phase;
   if (phase.last_record == 0) return "";

@@ -31,10 +31,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct BpfInstallation {
-  fs::path folder, host;  // headers and policies; the library that every plug-in carries
+  fs::path folder, host;  // the folder has headers and policies; `host` is the library that every plug-in contains
 };
 
-// Looks beside the command, in the tree that it was built from, and where it was to be installed.
+// Looks beside the command, in the source tree that it was built from, and in the installation folder.
 BpfInstallation find_bpf_installation() {
   std::vector<BpfInstallation> places;
   std::error_code failed;

@@ -19,14 +19,15 @@ using policy::PolicyEntry;
 using policy::Slot;
 
 constexpr std::string_view kPrefetchHooks = R"(
-// For each faulted page, in order. 0: the driver walks up its tree; 1: the region that was set; 2: on_tree_iter decides.
+// Called for each faulted page, in order. 0: the driver walks up its tree; 1: it uses the region that was set; 2: it
+// asks on_tree_iter.
 SEC("struct_ops/uvm_prefetch_before_compute")
 int BPF_PROG(uvm_prefetch_before_compute, uvm_page_index_t page_index, uvm_perf_prefetch_bitmap_tree_t *bitmap_tree,
              uvm_va_block_region_t *max_prefetch_region, uvm_va_block_region_t *result_region) {
   return 0;
 }
 
-// For each node above the page, from the leaf up: counter of the pages of current_region are there.
+// Called for each node above the page, from the leaf up: `counter` pages of current_region are resident.
 SEC("struct_ops/uvm_prefetch_on_tree_iter")
 int BPF_PROG(uvm_prefetch_on_tree_iter, uvm_perf_prefetch_bitmap_tree_t *bitmap_tree,
              uvm_va_block_region_t *max_prefetch_region, uvm_va_block_region_t *current_region, unsigned int counter,
@@ -42,19 +43,20 @@ struct uvm_gpu_ext operations = {
 )";
 
 constexpr std::string_view kEvictHooks = R"(
-// The chunk came; it is at the tail of the list, whose head is evicted first.
+// A chunk was populated; it is at the tail of the list. The driver evicts from the head.
 SEC("struct_ops/uvm_pmm_chunk_activate")
 int BPF_PROG(uvm_pmm_chunk_activate, uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk, struct list_head *list) {
   return 0;
 }
 
-// Pages came to the chunk again. 0: the driver moves it to the tail; 1: it stays where it is, or where it was moved to.
+// More pages of the chunk became resident. 0: the driver moves it to the tail; 1: it stays in place, or where this
+// function moved it.
 SEC("struct_ops/uvm_pmm_chunk_used")
 int BPF_PROG(uvm_pmm_chunk_used, uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk, struct list_head *list) {
   return 0;
 }
 
-// Something is to be evicted: the first that is unused, else the first that is used.
+// The driver needs a victim: it takes the first unused chunk, or if there is none, the first used one.
 SEC("struct_ops/uvm_pmm_eviction_prepare")
 int BPF_PROG(uvm_pmm_eviction_prepare, uvm_pmm_gpu_t *pmm, struct list_head *va_block_used,
              struct list_head *va_block_unused) {

@@ -112,7 +112,7 @@ void flush_standard_output() {
   }
 }
 
-// Prints the last message. Standard error may be closed or full, too.
+// Prints the last message. Standard error may be closed or full; errors of the print are ignored.
 template <class... Args>
 int complain(int code, const Program& program, fmt::format_string<Args...> format, Args&&... args) {
   std::string line = fmt::format("{}: ", program.name),
@@ -125,7 +125,8 @@ int complain(int code, const Program& program, fmt::format_string<Args...> forma
   return code;
 }
 
-// Returns a message. The system's own names neither a stream that cannot be written nor what a thread lacks.
+// Returns a message. The message of the system names neither the stream that cannot be written nor the resource that a
+// thread lacks.
 std::string what_failed(const std::system_error& error) {
   if (std::ferror(stdout) != 0) return fmt::format("cannot write standard output: {}", error.code().message());
   if (error.code() == std::errc::resource_unavailable_try_again) {
@@ -150,7 +151,8 @@ void open_closed_standard_streams() {
   constexpr std::array kFlags = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int descriptor = 0; descriptor < static_cast<int>(kFlags.size()); ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) >= 0) continue;
-    // The lowest free number is taken: this one, as those below are open. If that fails, nothing can be said nor done.
+    // open() takes the lowest free number, which is this one, because those below are open. If it fails, no message can
+    // be shown.
     if (::open("/dev/null", kFlags.at(static_cast<std::size_t>(descriptor))) != descriptor) std::_Exit(2);
   }
 }

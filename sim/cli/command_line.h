@@ -17,11 +17,11 @@ struct Program {
   std::string_view purpose;   // the help's first line
   std::string_view examples;  // indented lines, the last one with its newline
   std::span<const Command> commands;
-  std::string_view exit_code_note;  // added to what the help says about exit codes
+  std::string_view exit_code_note;  // appended to the help's section on exit codes
   std::string_view bug_owner;       // "this is a bug in <...>"
   // Returns the names that an option ("--system") or a command ("systems") takes, for completion; none for files.
   std::vector<std::string> (*words_for)(std::string_view what) = nullptr;
-  bool tells_long_work = false;  // long commands print lines of progress (work_line.h)
+  bool tells_long_work = false;  // long commands print progress lines (work_line.h)
 };
 
 // Returns the text of --help.

@@ -9,13 +9,13 @@ namespace uvmsim::cli {
 
 CommandLine run_command();           // replay a trace on a system, under one or several limits
 CommandLine fit_command();           // which machines hold a program, how slow it is on the others
-CommandLine why_command();           // where the time of one run goes
-CommandLine cliff_command();         // at which factor a program gets slow at once
-CommandLine advise_command();        // what to change in a program without changing its kernels
+CommandLine why_command();           // shows where the time of one run goes
+CommandLine cliff_command();         // finds the oversubscription factor at which a program suddenly gets slow
+CommandLine advise_command();        // suggests changes to a program that leave its kernels alone
 CommandLine bounds_command();        // how fast a program can be at best (sim/bounds)
 CommandLine check_command();         // run the points of a baseline again; 3: a bug, not a change
 CommandLine check_policy_command();  // whether a policy keeps its contract
-CommandLine compare_command();       // what changed between results; 1 only with --fail
+CommandLine compare_command();       // shows differences between results; exit code 1 only with --fail
 CommandLine league_command();        // all policies against each other
 CommandLine recommend_command();     // embedding tables by placement
 CommandLine report_command();        // results, sweeps, profiles, leagues as one HTML page
@@ -23,11 +23,11 @@ CommandLine scenario_command();      // several programs at once on one server
 CommandLine sweep_command();         // a grid of points: plan, run, status, collect
 CommandLine sweep_slurm();           // the verb slurm of sweep
 CommandLine trace_command();         // inspect, convert, check, import and generate traces
-CommandLine systems_command();       // which systems there are, every figure with its source
-CommandLine layouts_command();       // the layouts, their parameters, what a trace takes under each
-CommandLine policies_command();      // which policies there are, what each can be set to
+CommandLine systems_command();       // lists the systems, every figure with its source
+CommandLine layouts_command();       // lists the layouts, their parameters, and the footprint of a trace under each
+CommandLine policies_command();      // lists the policies and their parameters
 CommandLine bpf_command();           // policies in the C for eBPF as plug-ins
-CommandLine validate_command();      // measured experiments against simulated; 1: beyond tolerances
+CommandLine validate_command();      // compares measured experiments with simulated ones; 1: beyond tolerances
 CommandLine calibrate_command();     // fit a system's costs to measured experiments
 
 }  // namespace uvmsim::cli

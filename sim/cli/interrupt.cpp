@@ -22,7 +22,7 @@ constexpr itimerval kNoTimer{};
 volatile sig_atomic_t interrupted = 0;
 std::string_view program_name;
 
-// Writes only if standard error takes text: it may be a pipe without a reader.
+// Writes only if standard error is ready: it may be a pipe that nobody reads.
 void say(std::string_view text) {
   pollfd error{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&error, 1, 0) == 1) static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));

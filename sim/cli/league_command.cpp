@@ -108,7 +108,7 @@ std::vector<sweep::Point> combined(std::vector<sweep::Point> points, const Value
   return points;
 }
 
-// Returns whether an option changes how points are computed, not which points.
+// Returns whether an option changes how points are computed, as opposed to which points are computed.
 bool is_of_the_work(std::string_view option) {
   return option == "output" || option == "jobs" || option == "seconds-per-point";
 }

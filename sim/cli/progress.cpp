@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kRedrawInterval{100}, kFirstLine{2'000}, kPi
 
 }  // namespace
 
-// The first line elsewhere comes sooner than the next ones.
+// When standard error is not a terminal, the first line comes sooner than the following ones.
 StatusLine::StatusLine()
     : terminal_(is_terminal(STDERR_FILENO)),
       last_(std::chrono::steady_clock::now() - (kPipeLineInterval - kFirstLine)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress of a command that reads a trace from begin to end, and a safe point for Ctrl-C.
+// Progress of a command that reads a whole trace, and a safe point for Ctrl-C.
 #pragma once
 
 #include <string>

@@ -105,7 +105,7 @@ std::uint64_t batch_of(const Values& values, const recommend::Workload& workload
   return number(values, "batch", workload.batch, 1, most);
 }
 
-// Throws if parts of the optimizer's state would not be rows, which are the quanta of the trace.
+// Throws if the optimizer's state is not made of whole rows, which are the units of access in the trace.
 void check_state(const recommend::Optimizer& optimizer, const recommend::Workload& workload) {
   if (optimizer.state != recommend::Optimizer::State::kPerElement || workload.element_bytes <= 4) return;
   throw_input_error("--optimizer {}: elements of {} bytes; allowed: up to 4", optimizer.name, workload.element_bytes);

@@ -281,7 +281,7 @@ RunArguments read_run_options(const Values& values) {
   run.uncertainty = values.given("uncertainty");
   run.shared.until_settled = values.given("until-settled");
   sweep::check_iterations(run.shared, "--iterations");
-  if (run.shared.iterations == 0) run.shared.until_settled = false;  // 0 means until settled anyway
+  if (run.shared.iterations == 0) run.shared.until_settled = false;  // 0 means until settled, which is the default
   run.csv = values.text("csv");
   run.timeline = values.text("timeline");
   run.profile = values.text("profile");

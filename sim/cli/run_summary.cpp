@@ -30,8 +30,8 @@ std::string slowdown_name(const RunRecord& record) {
   return fmt::format("{} (hypothetical: {})", kSlowdown, format_bytes(record.unlimited->capacity_bytes));
 }
 
-// Bytes moved one way, by cause: the lines below a sum add up to it. Lines without `always` are shown unless they are
-// 0.
+// Bytes moved in one direction, by cause: the causes below a sum add up to it. Causes without `always` are hidden if
+// they are 0.
 struct TransferCause {
   const char* name;
   std::uint64_t Counters::*bytes;
@@ -67,7 +67,8 @@ const std::vector<Transfers> kTransfers = {{"HtoD (GiB)",
                                              {"  by calls of the program", &Counters::dtod_user_bytes},
                                              {"  evicted", &Counters::dtod_evict_bytes}}}};
 
-// The numbers that a row shows: of the quoted iterations, if any. They are found once, as there may be a million.
+// The numbers that a row shows: those of the quoted iterations, if any. They are computed once, as there may be a
+// million iterations.
 struct Quoted {
   std::optional<report::SettledIterations> settled;
   std::uint64_t time_ns = 0;
@@ -98,7 +99,7 @@ std::string osf_text(const RunRecord& record) {
   return difference * 100 < asked ? text : fmt::format("{} (ran {})", text, format_factor(ran));
 }
 
-// Returns the iterations until the run settles, the most of several seeds.
+// Returns the number of iterations until the run settles, the largest of several seeds.
 std::string learning_text(std::span<const Quoted> seeds) {
   std::uint64_t most = 0;
   for (const Quoted& one : seeds) {
@@ -113,13 +114,13 @@ std::string iterations_text(const report::SettledIterations& settled) {
                             : fmt::format("iterations {}-{}, mean", settled.first_index, settled.last_index);
 }
 
-// Says what the numbers of a table are about.
+// Names the iterations that the numbers of a table are about.
 std::string quoted_text(const Quoted& first) {
   return first.settled ? "means over settled iterations; learning: iterations before the first of them"
                        : "numbers of the whole run";
 }
 
-// Says how long a run could have been at most.
+// Returns a text with the largest number of iterations that the run was allowed.
 std::string length_text(const RunRecord& record) {
   const RunOptions& options = record.options;
   if (!record.not_repeated.empty()) return "as recorded, since " + record.not_repeated;
@@ -127,7 +128,8 @@ std::string length_text(const RunRecord& record) {
   return fmt::format("{}{}", options.until_settled ? "at most " : "", options.iterations);
 }
 
-// Says of a run that has not settled which iterations its numbers are means of, and how far apart these are.
+// Returns the text about a run that has not settled: which iterations its numbers are means of, and how far apart these
+// are.
 std::string unsettled_text(const RunRecord& record, const Quoted& quoted, std::string text = "") {
   const report::SettledIterations& window = *quoted.settled;
   text += report::settled_text(window, record.result.iterations.size());
@@ -166,7 +168,8 @@ std::string heading(const RunRecord& record) {
   return text + time_scale_text(record) + misfits_text(record);
 }
 
-// Says which part of the footprint was used: of an arena that was taken ahead, and by touches.
+// Returns the text about the part of the footprint that was used: of an arena that was allocated in advance, and by
+// touches.
 std::string part_text(const RunRecord& record) {
   const std::uint64_t reached = record.result.arena_reached_bytes;
   std::string text = reached == 0 ? "" : fmt::format(" (tensors reached {} of the arena)", format_bytes(reached));
@@ -176,7 +179,7 @@ std::string part_text(const RunRecord& record) {
   return text;
 }
 
-// Gives the other reading of each factor: device memory counts as part of the capacity, or as beside it.
+// Returns the other reading of each oversubscription factor: device memory within the capacity, or in addition to it.
 std::string device_memory_note(std::span<const RunRecord> records) {
   const RunRecord& first = records.front();
   if (first.result.unmanaged_bytes == 0) return "";
@@ -193,7 +196,7 @@ std::string device_memory_note(std::span<const RunRecord> records) {
                      fmt::join(factors, ", "));
 }
 
-// Warns of a run whose slowdown means nothing.
+// Warns about a run whose slowdown is meaningless.
 std::string nothing_touched_note(const RunRecord& record) {
   if (!record.result.touches_nothing()) return "";
   return "No kernel of this trace touches managed memory: what they touch was not recorded (coverage none), so that "

@@ -12,8 +12,8 @@ namespace uvmsim::cli {
 bool is_terminal(int descriptor);
 bool shows_colours(int descriptor);
 
-// Returns a terminal's width, 40 to 1000: COLUMNS if it holds a number, else what the terminal says. For other outputs
-// it is report::kLineWidth.
+// Returns a terminal's width, 40 to 1000: COLUMNS if it holds a number, otherwise the width that the terminal reports.
+// Other outputs have report::kLineWidth.
 std::size_t columns_of_terminal(int descriptor);
 
 inline constexpr std::string_view kBold = "1", kRed = "1;31";

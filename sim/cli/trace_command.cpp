@@ -108,8 +108,8 @@ input or output. `uvmsim trace VERB --help` explains a verb.
 // Summarizes the trace and measures its footprint under every layout, in one pass.
 trace::TraceStatistics with_footprints(trace::TraceReader& reader) {
   constexpr std::uint64_t kLargestFootprint = std::uint64_t{512}
-                                              << 30;  // so that a broken trace does not take all memory
-  constexpr std::string_view kTouched = "recorded";   // the layout of the touched footprint
+                                              << 30;  // limits the memory that a broken trace can take
+  constexpr std::string_view kTouched = "recorded";   // the layout that places touched memory only
   struct Measured {
     std::unique_ptr<layout::FootprintMeter> meter;
     trace::LayoutFootprint footprint;

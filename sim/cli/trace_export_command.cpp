@@ -29,13 +29,13 @@ Examples:
 
 )";
 
-// Each takes 12 bytes of memory until it is written.
+// A request takes 12 bytes of memory until it is written.
 constexpr std::size_t kMostRequests = std::size_t{1} << 31;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 struct Requests {
   std::vector<std::uint64_t> pages;
-  std::vector<std::uint32_t> kernels;  // by request: kernels and sets before it
+  std::vector<std::uint32_t> kernels;  // by request: numbers of kernels and of sets before it
 };
 
 Requests read_requests(const std::string& path, bool partial, std::uint64_t page_bytes,

@@ -309,7 +309,7 @@ void import_accelsim(const std::string& path, const Values& values) {
 struct Kind {
   std::string_view name;
   void (*import)(const std::string& path, const Values& values);
-  std::vector<std::string_view> options;  // beside the options of all kinds
+  std::vector<std::string_view> options;  // beyond the options that all kinds have
 };
 
 const std::vector<std::string_view> kRequestOptions = {"page-size", "id-bytes", "ignore-sizes", "columns",

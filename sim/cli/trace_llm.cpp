@@ -60,7 +60,7 @@ bool is_model_config(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
-  return line.find("\"header\"") == std::string::npos;  // a trace's first line has it
+  return line.find("\"header\"") == std::string::npos;  // the first line of a trace contains this key
 }
 
 std::string trace_of_config(const std::string& path, const ScratchFolder& folder) {

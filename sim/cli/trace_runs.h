@@ -19,7 +19,7 @@ class TraceRuns {
   // Opens the trace. `run` must outlive it.
   explicit TraceRuns(const RunArguments& run);
 
-  // Checks names before the trace is read, and factors before the first of several runs.
+  // Checks names before reading the trace, and oversubscription factors before the first of several runs.
   void measure();
 
   sweep::Resolver& resolver() { return resolver_; }

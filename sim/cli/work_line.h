@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line on standard error that says that a command goes on when it has been silent for two seconds, whatever it does:
-// its own progress lines (progress.h) come between records or points, and one of these may take long.
+// A thread that prints a line on standard error when a command has been silent for two seconds. It covers all commands:
+// their own progress lines (progress.h) come between records or points, and one of these may take long.
 //
-// It is a whole line on terminals too, at growing distances. No result depends on this display.
+// The line ends with a newline on terminals too, and the intervals grow. No result depends on this display.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ class WorkLine {
   WorkLine(const WorkLine&) = delete;
   WorkLine& operator=(const WorkLine&) = delete;
 
-  // Restarts the silence: another line was shown.
+  // Restarts the silent interval: another line was shown.
   static void note_shown();
 
  private:

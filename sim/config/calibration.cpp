@@ -32,7 +32,8 @@ bool has_same_gpu(const SystemConfig& config, const std::string& origin, const s
   }
 }
 
-// Calls were timed only on the H200 and the H100; the costs of faults show where a machine's figures come from.
+// Calls were timed only on the H200 and the H100. For all other costs, those of faults show where a machine's figures
+// come from.
 bool is_of_calls(std::string_view key) {
   key.remove_prefix(std::string_view(kCosts).size());
   constexpr std::string_view kCalls[] = {"prefetch_", "advise_", "managed_call_", "cpu_remap_", "plan_"};
@@ -44,12 +45,12 @@ struct Spread {
 };
 
 // The differences between machines, from those that were measured or fitted (configs/README.md has the figures):
-// - the hosts of two machines with an H200 differ by a quarter; that their links differ by 3 % is assumed;
+// - the hosts of two machines with an H200 differ by a quarter; a difference of 3 % between their links is assumed;
 // - programs held out of a fit deviate by up to a third (RTX 5090), most by less than a tenth;
-// - the driver of the fitted machines serves the faults of AlexNet and DLRM at 1.5 in 0.43 to 0.95 of the H200's time,
-//   copies aside. Their links reach 0.86 to 1.02 times the H200's part of the nominal bandwidth.
-//   tests/config/calibration_test.cpp compares with the files;
-// - an A30 that nothing was fitted to takes as long as with up to 3.2 times the H200's costs
+// - the driver of the fitted machines takes 0.43 to 0.95 of the H200's time for the faults of AlexNet and DLRM at a
+//   factor of 1.5, without copies. Their links reach 0.86 to 1.02 times the H200's fraction of the nominal bandwidth.
+//   tests/config/calibration_test.cpp compares these with the files;
+// - an A30, to which nothing was fitted, takes as long as with up to 3.2 times the H200's costs
 //   (tests/ground_truth/campaign_test.cpp).
 Spread spread_of(Calibration::Kind kind) {
   switch (kind) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The support of a system's driver costs by measurements of such a machine, and the variations that give the
-// uncertainty of a result (`uvmsim run --uncertainty`).
+// Which measurements support a system's driver costs, and the variations that give the uncertainty of a result (`uvmsim
+// run --uncertainty`).
 //
-// Both follow from the sources of the figures (SystemConfig::sources): a file that states most of its costs and extends
-// no other was measured; one that states most of them over another system's was fitted; all others carry them over.
+// Both follow from the sources of the figures (SystemConfig::sources). A file that states most of its costs and extends
+// no other file was measured. A file that states most of them and extends another system was fitted. All other files
+// take the costs of another system.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ bool counts(const SystemConfig& system) {
   return system.coherence.address_mode == "ats" && system.coherence.host_page_bytes != kBasePageBytes;
 }
 
-// 535.171 and 550.40.53 are of two branches; between them lie versions of neither.
+// The versions are of two branches, 535.171 and 550.40.53; versions between them belong to neither branch.
 bool migrates_by_default(const DriverConfig& driver) {
   const auto version = std::tuple(driver.version_major, driver.version_minor, driver.version_patch);
   return driver.version_major == 535 ? version >= std::tuple(535u, 171u, 0u) : version >= std::tuple(550u, 40u, 53u);

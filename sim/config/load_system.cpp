@@ -63,7 +63,7 @@ class Loader {
     return config;
   }
 
-  // `folder` comes before the search path: a file beside the one that extends it.
+  // `folder` is searched before the search path, so that a file finds files beside it.
   fs::path find(const std::string& name, const std::optional<fs::path>& folder, const std::string& where) const {
     std::vector<std::string> folders = search_path_;
     if (folder) folders.insert(folders.begin(), folder->string());
@@ -82,7 +82,7 @@ class Loader {
                       did_you_mean(name, names), fmt::join(names, ", "));
   }
 
-  // A file of configs/drivers over a system: another driver on the same machine.
+  // Applies a file of configs/drivers to a system: another driver on the same machine.
   void lay_over(SystemConfig& config, const std::string& name) const {
     const fs::path path = find_overlay(name);
     const ordered_json document = read_json_file(path);
@@ -166,7 +166,7 @@ void check_rates(const std::string& where, const std::string& key, const PeerRat
   }
 }
 
-// Two GPUs have at most one way to each other, and a GPU at most one shared uplink.
+// Two GPUs have at most one link to each other, and a GPU has at most one shared uplink.
 void check_peers(const SystemConfig& config, const std::string& where) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> joined;
   const auto join = [&](const std::string& key, std::uint32_t a, std::uint32_t b) {
@@ -204,7 +204,7 @@ void check_peers(const SystemConfig& config, const std::string& where) {
   }
 }
 
-// A limit of both directions together that one of them exceeds alone is of another link.
+// Refuses a limit for both directions together that a single direction exceeds: it belongs to another link.
 void check_both_ways(const SystemConfig& config, const std::string& where) {
   const std::uint64_t both = config.runtime.remote_both_ways_bytes_per_us;
   for (std::size_t i = 0; both != 0 && i < config.host_links.size(); ++i) {
@@ -219,7 +219,7 @@ void check_both_ways(const SystemConfig& config, const std::string& where) {
   }
 }
 
-// A link without faults and the mode that uses it belong together.
+// A link without faults requires the address mode that uses it, and the reverse.
 void check_coherence(const SystemConfig& config, const std::string& where) {
   const CoherenceConfig& coherence = config.coherence;
   const std::string& mode = coherence.address_mode;
@@ -272,7 +272,8 @@ std::optional<GpuConfig> find_in(const SystemConfig& system, const std::string& 
   return std::nullopt;
 }
 
-// The text of a --set as the JSON scalar that a file would hold: digits are an integer, true and false a switch.
+// Returns the text of a --set as the JSON scalar that a file would contain: digits become an integer, true and false a
+// switch.
 ordered_json scalar(const Parameter& parameter, const std::string& text) {
   if (!parameter.is_integer() && !parameter.is_boolean()) return text;
   if (text == "true" || text == "false") return text == "true";
@@ -281,7 +282,7 @@ ordered_json scalar(const Parameter& parameter, const std::string& text) {
   return number.is_number() ? number : ordered_json(text);
 }
 
-// "x1.25": by what a number is multiplied. Texts have no factors.
+// Returns whether the text is a factor for a number, such as "x1.25". Parameters that are texts have no factors.
 bool is_factor(const Parameter& parameter, const std::string& text) {
   return (parameter.is_integer() || parameter.is_boolean()) && text.starts_with('x');
 }
@@ -328,7 +329,7 @@ std::optional<GpuConfig> find_gpu(const std::string& model, const SystemConfig& 
   for (const SystemFile& file : list_systems(search_path)) {
     try {
       if (const auto gpu = find_in(load_system(file.path, search_path), model)) return gpu;
-    } catch (const InputError&) {  // a broken file is no reason to refuse another system's run
+    } catch (const InputError&) {  // a broken file must not prevent a run of another system
     }
   }
   return std::nullopt;
@@ -344,7 +345,7 @@ void apply_override(SystemConfig& config, const std::string& assignment) {
   const bool is_pattern = key.find_first_of("*?") != std::string::npos;
   std::vector<std::string> keys;
   bool found = false;
-  SystemConfig changed = config;  // all that match, or none
+  SystemConfig changed = config;  // changes all parameters that match, or none
   for (const Parameter& parameter : parameters(changed)) {
     keys.push_back(parameter.key);
     if (is_pattern ? !matches(key, parameter.key) : parameter.key != key) continue;

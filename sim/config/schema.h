@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parameters of a system as one list, made from system.h. The loader, --set, `uvmsim systems`, the resolved JSON
-// and configs/system.schema.json are all based on it.
+// and configs/system.schema.json use it.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Parameter {
   bool is_boolean() const { return std::holds_alternative<bool*>(target); }
   // Names and kinds are texts; everything else is a figure that must state its source.
   bool needs_source() const { return !std::holds_alternative<std::string*>(target); }
-  // Returns whether an integer's default is outside its range: a system must state such a value.
+  // Returns whether an integer's default is outside its range: every system must state a value.
   bool is_unset() const;
 };
 

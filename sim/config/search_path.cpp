@@ -25,7 +25,7 @@ void add_folder(std::vector<std::string>& folders, const fs::path& folder) {
   if (is_folder(folder) && std::find(folders.begin(), folders.end(), text) == folders.end()) folders.push_back(text);
 }
 
-// Adds a folder of system files, or one above it.
+// Adds a folder of system files, or the one that it contains.
 void add_user_folder(std::vector<std::string>& folders, const fs::path& entry) {
   for (const fs::path& folder : {entry / "configs" / "systems", entry / "systems", entry}) {
     if (is_folder(folder)) {

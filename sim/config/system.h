@@ -15,7 +15,8 @@
 
 namespace uvmsim::config {
 
-// After every batch, without or with a flush of the fault buffer. The driver's `block` and `once` are not modelled.
+// When faults are replayed: after every batch, without or with a flush of the fault buffer. The driver's `block` and
+// `once` are not modelled.
 enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
 
 // clang-format off
@@ -66,7 +67,7 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint32_t, known_far_ns, 450, between(0, 1000000), "the same where none is") \
   X(std::uint32_t, resume_spread_ns, 64, between(0, 1000000), "a replay reaches all SMs within this")
 
-// One direction of a link, as measured: time of a transfer of n bytes = latency + n / bandwidth.
+// One direction of a link, as measured: a transfer of n bytes takes latency + n / bandwidth.
 #define UVMSIM_LINK_DIRECTION_PARAMETERS(X) \
   X(std::uint64_t, latency_ns, 0, kCost, "fixed part of the first run of a push") \
   X(std::uint64_t, run_ns, 0, kCost, "fixed part of every later contiguous run") \
@@ -102,7 +103,7 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint32_t, second_gpu, 0, kGpuNumber, "the other") \
   X(std::uint64_t, both_ways_bytes_per_us, 0, kOptionalBandwidth, "both directions together; 0 = their sum")
 
-// A switch that joins GPUs: what one GPU can send, and receive, to and from any other.
+// A switch that joins GPUs: the rates at which one GPU can send to and receive from all others.
 #define UVMSIM_PEER_SWITCH_PARAMETERS(X) \
   X(std::uint32_t, first_gpu, 0, kGpuNumber, "the first of the GPUs that it joins") \
   X(std::uint32_t, gpu_count, 0, between(2, kMostGpus), "how many there are, by device number")
@@ -130,8 +131,8 @@ enum class ReplayPolicy : std::uint8_t { kBatch, kBatchFlush };
   X(std::uint64_t, write_latency_ns, 0, kCost, "fixed part of a write") \
   X(std::uint32_t, queue_depth, 32, between(1, 65536), "reads, and writes, in flight at the same time")
 
-// Module parameters of the driver, by their names there without the uvm_perf_ prefix. Those of its prefetcher are the
-// parameters of the policy `tree`.
+// Module parameters of the driver, named as there without the prefix uvm_perf_. Parameters of its prefetcher belong to
+// the policy `tree`.
 #define UVMSIM_DRIVER_PARAMETERS(X) \
   X(std::uint32_t, version_major, 580, between(1, 9999), "first number of the driver's version") \
   X(std::uint32_t, version_minor, 0, between(0, 9999), "second number; it matters for access counters on coherent links") \
@@ -383,12 +384,12 @@ struct SystemConfig {
   RuntimeCosts runtime;
   ListenerCosts listener;
   CoherenceConfig coherence;
-  // Where each parameter comes from, by its dotted key ("costs.batch_ns", "gpus.0.sm_count"). Filled by the loader.
+  // The source of each parameter, by its dotted key ("costs.batch_ns", "gpus.0.sm_count"). Filled by the loader.
   std::map<std::string, std::string> sources;
 };
 
-// Its driver costs as they are on its own host: those of the driver's thread times host.step_ps / host.costs_step_ps,
-// if both are known. What the GPU, the link and the scheduler of the host take stays.
+// Returns the system with driver costs for the speed of its own host: costs of the driver's thread are multiplied by
+// host.step_ps / host.costs_step_ps, if both are known. Costs of the GPU, the link and the host's scheduler stay.
 SystemConfig at_host_speed(SystemConfig system);
 
 }  // namespace uvmsim::config

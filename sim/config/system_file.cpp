@@ -87,7 +87,7 @@ class SystemFileReader {
     std::erase_if(config_.sources, [&](const auto& entry) { return entry.first.starts_with(name + "."); });
   }
 
-  // Returns whether the stated element names another model: then none of the existing values apply.
+  // Returns whether the stated element names another model, so that none of the existing values apply.
   template <class Element>
   static bool names_other_model(const ordered_json& stated, const std::vector<Element>& list) {
     if constexpr (requires { list.front().model; }) {

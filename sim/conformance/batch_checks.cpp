@@ -68,7 +68,8 @@ class Batches final : public LifeOf<policy::Batcher> {
     digest.add(std::uint64_t{oversubscribed_});
     add_policy_state(digest);
   }
-  std::uint64_t delays = 0, blocks = 0;  // delayed batches; blocks named to be served first
+  // number of delayed batches, and of blocks that the policy asked to serve first
+  std::uint64_t delays = 0, blocks = 0;
 
  private:
   Nanoseconds now_{1000};

@@ -25,7 +25,8 @@ struct CheckOptions {
   policy::GivenParameters given = {};  // the policy's parameters
   std::uint64_t seed = 1;              // of the histories and programs, and of the policy's own random numbers
   TimeLimits limits = {};              // per check; a check that takes longer counts as endless
-  std::uint64_t programs = 24;  // whole random programs; as many with recurring iterations, and histories in proportion
+  // whole random programs; the same number with recurring iterations, and a proportional number of histories
+  std::uint64_t programs = 24;
 };
 
 // Runs all checks of the policy's slot, in order. The policy must be in the registry. Each check runs in a process of

@@ -141,7 +141,7 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
     return {};
   }
 
-  // Faults on memory that may be on the GPU already.
+  // Faults on memory, which may be on the GPU already.
   void bring(ContentIndex content) {
     if (const auto here = find(content)) return migrate_again(*here);
     incoming_ = content;
@@ -262,7 +262,8 @@ std::string check_evictor_determinism(const PolicyEntry& entry, const CheckOptio
   return "the same history twice, the same answers";
 }
 
-// Checks one process only: with several, no two states ever count as equal. Slightly more memory is used than fits.
+// Checks a single process: with several, no two states ever count as equal. The history uses slightly more memory than
+// the GPU has.
 std::string check_evictor_state(const PolicyEntry& entry, const CheckOptions& options) {
   constexpr std::uint32_t kChunks[] = {2, 3, 5};
   const auto birth = [&](const auto& given, const auto& future, std::uint64_t variant) {

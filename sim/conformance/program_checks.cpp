@@ -31,7 +31,7 @@ config::SystemConfig small_system() {
   return system;
 }
 
-// Three of these GPUs; the first and the second are joined, and the second and the third.
+// Three of these GPUs: a link joins the first to the second, another the second to the third.
 config::SystemConfig three_gpus() {
   config::SystemConfig system = small_system();
   system.gpus.assign(3, system.gpus.front());
@@ -131,7 +131,7 @@ class RandomProgram {
     kernel.block.x = 128;
     kernel.duration_ns = static_cast<std::int64_t>(1000 + below(100000));
     kernel.stream = static_cast<std::uint32_t>(below(2));
-    if (gpus_ > 1) {  // one at a time: two writers of the same pages may take them from each other for ever
+    if (gpus_ > 1) {  // one at a time: two writers could take the same pages from each other for ever
       records_.emplace_back(trace::Sync{});
       kernel.device = static_cast<std::int32_t>(below(gpus_));
       kernel.stream = static_cast<std::uint32_t>(kernel.device);
@@ -208,14 +208,14 @@ Numbers numbers_of(const RunResult& result) {
   return numbers;
 }
 
-// Two iterations that begin in one state and continue differently; and the number of compared pairs.
+// Two iterations that begin in the same state and continue differently, and the number of compared pairs.
 struct Difference {
   std::uint64_t pairs = 0;
   std::optional<std::pair<std::size_t, std::size_t>> first = {};
   std::string what = {};
 };
 
-// `states` are those of the last iterations, which are repetitions.
+// `states` belong to the last iterations, which are repetitions.
 Difference difference_of(const std::vector<State>& states, const std::vector<IterationResult>& iterations) {
   Difference result;
   const std::size_t recorded = iterations.size() - states.size();

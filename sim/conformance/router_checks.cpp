@@ -140,7 +140,7 @@ class Moves final : public LifeOf<policy::Router> {
     for (const std::uint32_t running : running_) digest.add(running);
     add_policy_state(digest);
   }
-  std::uint64_t around = 0, stay = 0, later = 0;  // routes that it chose
+  std::uint64_t around = 0, stay = 0, later = 0;  // number of routes of each kind that the policy chose
 
  private:
   Moves(std::shared_ptr<policy::Router> router, policy::InformationClass information, Random random)

@@ -40,7 +40,8 @@ void AccessCounters::ask_policy(unsigned gpu, BlockIndex b, const PageMask& page
   gpus_[gpu].fetches.push_back({b, coming});
 }
 
-// Services the fetches in batches, as service() does notifications. Pages may have moved since the policy was asked.
+// Services the fetches in batches, as service() does with notifications. Pages may have moved since the policy was
+// asked.
 void AccessCounters::service_fetches(Work& work, unsigned gpu) {
   std::vector<Fetch>& fetches = gpus_[gpu].fetches;
   std::stable_sort(fetches.begin(), fetches.end(), [](const Fetch& a, const Fetch& b) { return a.block < b.block; });
@@ -58,7 +59,7 @@ void AccessCounters::service_fetches(Work& work, unsigned gpu) {
 }
 
 // Returns the pages to migrate: the accessed 64 KB units if the host backs the block by one physical 2 MB page, else
-// only the page that the notification names. Pages that the host does not hold, or that the GPU holds, are left out.
+// only the page that the notification names. Pages that are not on the host, or are on the GPU, are left out.
 PageMask AccessCounters::accessed_pages(unsigned gpu, BlockIndex b, const Region& region) const {
   const AddressSpace& space = context_.space;
   PageMask pages;
@@ -86,7 +87,7 @@ Nanoseconds AccessCounters::service(unsigned gpu, Nanoseconds now) {
     for (std::size_t i = begin; i < end; ++i) {
       const BlockIndex b = queue[i];
       Region& region = gpus_[gpu].regions[b.value];
-      // A GPU that maps nothing of the block any more will not access it again.
+      // A GPU that no longer maps any page of the block will not access it again.
       const bool mapped = !context_.space.pages(b, gpu_processor(gpu)).mapped.empty();
       const PageMask pages = accessed_pages(gpu, b, region);
       region = Region{};

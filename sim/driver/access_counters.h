@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Access counters: GPUs count their accesses to remote memory, and the driver migrates hot regions to them.
 //
-// Follows NVIDIA UVM uvm_gpu_access_counters.c. Each 2 MB region (VA block) has a counter; one that reaches the
-// threshold sends a notification with one bit per 64 KB that was accessed. Batches of notifications are serviced like
-// faults of access type "prefetch" that ignore accessed-by. Off unless driver.access_counter_migration is set: the
-// driver's default on all systems without address translation services, x86 among them.
+// Follows NVIDIA UVM uvm_gpu_access_counters.c. Each 2 MB region (VA block) has a counter; when it reaches the
+// threshold, the GPU sends a notification with one bit per 64 KB that was accessed. Batches of notifications are
+// serviced like faults of access type "prefetch" that ignore accessed-by. Off unless driver.access_counter_migration is
+// set: off is the driver's default on all systems without address translation services, which includes x86.
 //
 // With a policy in the slot `migrate` the driver's counters are off, and the policy chooses the pages that migrate.
 #pragma once

@@ -23,7 +23,7 @@ Nanoseconds Backing::ready(BlockIndex b, unsigned gpu, const PageMask& pages) co
   return ready;
 }
 
-// Returns the whole root chunk behind a block if the GPU's evictor knows it: lent chunks do not count.
+// Returns the whole root chunk of a block if the GPU's evictor knows it; it does not know lent chunks.
 ChunkId Backing::own_chunk(BlockIndex b, unsigned gpu) const {
   const GpuMemory& memory = context_.gpus[gpu].memory;
   const ChunkId c = memory.whole(b);
@@ -36,7 +36,8 @@ void Backing::used(BlockIndex b, unsigned gpu) {
   if (mine.resident.empty()) return;
   if (state.plan != nullptr) state.plan->on_migrated(b);
   if (const ChunkId c = own_chunk(b, gpu); c.valid()) state.evictor->on_migrated(c);
-  // Short blocks keep their order of allocation (driver: no mark-used below 2 MB). settle() reports small chunks.
+  // Short blocks keep their order of allocation (the driver marks only 2 MB blocks as used). settle() reports small
+  // chunks.
 }
 
 void Backing::emptied(BlockIndex b, unsigned gpu, const PageMask& gone) {

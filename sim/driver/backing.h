@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU memory behind blocks, and what the GPU's evictor is told about it after the allocation. Evictors do not know of
+// The GPU memory of blocks, and what the GPU's evictor is told about it after the allocation. Evictors do not know of
 // memory that a GPU lends to other GPUs (Harvest).
 #pragma once
 
@@ -20,7 +20,8 @@ class Backing {
 
   // Tells the plan and the evictor that an operation migrated pages of the block to the GPU.
   void used(BlockIndex block, unsigned gpu);
-  // Tells the evictor that the pages `gone` left. The block keeps the empty memory (driver: UNUSED list).
+  // Tells the evictor that the pages `gone` left. The block keeps the empty memory (in the driver it moves to the
+  // UNUSED list).
   void emptied(BlockIndex block, unsigned gpu, const PageMask& gone);
   // Tells the evictor that pages of the block were discarded, `here` of them resident on the GPU.
   void discarded(BlockIndex block, unsigned gpu, const PageMask& here);

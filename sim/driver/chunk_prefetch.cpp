@@ -78,7 +78,7 @@ Nanoseconds ChunkPrefetch::next_step(unsigned gpu) const {
   Nanoseconds next(INT64_MAX);
   for (const Copy& copy : helper.copies) next = std::min(next, copy.done);
   for (const Thread* thread : {&helper.from_peers, &helper.from_host}) {
-    // A thread that is free but has not started waits for a busy path: the end of a copy, as above, wakes it.
+    // An idle thread waits for a busy path; the end of a copy (above) wakes it.
     if (!thread->waiting.empty() && thread->free_at > helper.now) next = std::min(next, thread->free_at);
   }
   return next;

@@ -2,12 +2,13 @@
 // Prefetch of blocks beyond a fault batch, until the next batch: HUVM's prefetch (Choi et al., USENIX ATC '22).
 //
 // After a batch a helper thread visits `prefetch_chunks` blocks, `prefetch_stride` apart: above the batch's last
-// address if the batch lies above the one before, else below its first. Blocks in spare memory of a peer (harvest.h)
-// come over NVLink by a thread of their own. Blocks on the host come over the GPU's own link, or over links of peers
-// into their spare memory, as the route policy says. A new batch drops what has not begun. Reference: HUVM's source.
+// address if the batch lies above the previous one, else below its first. Blocks in spare memory of a peer (harvest.h)
+// are copied over NVLink by a separate thread. Blocks on the host are copied over the GPU's own link, or over links of
+// peers into their spare memory, as the route policy says. A new batch cancels prefetches that have not begun.
+// Reference: HUVM's source.
 //
-// At most two copies are under way on one path: links do not idle, and a batch waits for two blocks at most. Pages are
-// booked as resident when their copy begins, and mapped when it is done; a fault on them waits for it.
+// At most two copies are in progress on one path: links do not idle, and a batch waits for two blocks at most. Pages
+// are booked as resident when their copy begins, and mapped when it is done; a fault on them waits for it.
 #pragma once
 
 #include <array>
@@ -35,7 +36,7 @@ class ChunkPrefetch {
 
   // Returns when a block that is on its way to the GPU arrives; 0 if it is not on its way.
   Nanoseconds arrival(unsigned gpu, BlockIndex block) const;
-  // Lets a batch wait until the block has arrived, as the thread that prefetches it holds its lock until then.
+  // Lets a batch wait until the block has arrived, because the prefetching thread holds the block's lock until then.
   void await(Work& work, unsigned gpu, BlockIndex block);
 
  private:
@@ -53,8 +54,8 @@ class ChunkPrefetch {
   };
   struct Helper {
     Thread from_peers, from_host;
-    std::vector<Copy> copies;  // on their way
-    PageIndex last{};          // last fault of the batch before
+    std::vector<Copy> copies;  // to be mapped after the copy; empty for a copy into spare memory
+    PageIndex last{};          // last fault of the previous batch
     bool began = false;
     Nanoseconds now{};
   };

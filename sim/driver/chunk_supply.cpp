@@ -261,7 +261,7 @@ Moved ChunkSupply::serve_early_victims(Work& work, const Demand& demand) {
     }
   }
   empty_small(background, gpu, moved);
-  // Nothing arrives in their place, so that no other event reports the new residency.
+  // No pages arrive in their place, so no other event reports the new residency.
   if (moved.evicted_pages != 0) emit_residency(context_, gpu, std::max(work.done(), background.cpu));
   work.cpu = background.cpu;
   return moved;
@@ -375,7 +375,7 @@ void ChunkSupply::nothing_to_evict(unsigned gpu) const {
                     pinned, memory.chunk_count());
 }
 
-// Charges for page tables, which are made when a block first comes to a GPU, and kept.
+// Charges for page tables, which are created when a block first migrates to a GPU, and kept.
 void ChunkSupply::spend_page_tables(Work& work, BlockIndex b, unsigned gpu) {
   VaBlock& block = context_.space.block(b);
   if ((block.page_tables & gpu_processor(gpu).bit()) != 0) return;
@@ -394,8 +394,8 @@ void ChunkSupply::back(Work& work, const Demand& demand, const PageMask& pages, 
     memory.bind_whole(b, allocate_root(work, demand, moved));
     return;
   }
-  // An eviction on the way may hit slots of this very block; the loop repeats until all units have memory. It ends
-  // because chunks taken here are pinned, and one of them has room for all of a block.
+  // An eviction may free slots of this very block; the loop repeats until all units have memory. It ends because chunks
+  // taken here are pinned, and one of them has room for a whole block.
   bool fresh = false;
   for (bool complete = false; !complete;) {
     complete = true;

@@ -9,7 +9,8 @@
 
 namespace uvmsim::driver {
 
-// A block that needs memory of a GPU. Evictions for it leave the blocks in `spared` alone; these are ascending.
+// A block that needs memory of a GPU. Evictions for it do not take memory of the blocks in `spared`, which are
+// ascending.
 struct Demand {
   BlockIndex block;
   unsigned gpu = 0;
@@ -24,7 +25,7 @@ class ChunkSupply {
   // Makes sure that every page has GPU memory behind it, which cannot be evicted until settle(). Adds evictions to
   // `moved`.
   void back(Work& work, const Demand& demand, const PageMask& pages, Moved& moved);
-  // Ends an operation: what it allocated can be evicted again. serve_early_victims() comes next.
+  // Ends an operation: the memory that it allocated can be evicted again. serve_early_victims() comes next.
   void settle(unsigned gpu);
   Moved serve_early_victims(Work& work, const Demand& demand);
 

@@ -111,7 +111,8 @@ class PrefetchHistory : public MarkedPages {
   }
 };
 
-// The known future of an evictor or prefetcher of class D4, and the size of the pieces of memory that it names.
+// The future that an evictor or prefetcher of class D4 (policies that know the future) is told, and the size of the
+// pieces of memory that it names.
 struct KnownFuture {
   policy::Future* future;
   std::uint64_t content_bytes;
@@ -156,7 +157,7 @@ struct DriverContext {
   // Returns the context of the process that the block belongs to.
   DriverContext& owner(BlockIndex b) { return processes.empty() ? *this : *processes[space.block(b).region]; }
 
-  // Costs within a call of the program, which is charged as a whole: what a step costs beside that; else null.
+  // Costs of the steps within a call of the program, because the call is charged as a whole; null outside of calls.
   const config::DriverCosts* call_costs = nullptr;
   const config::DriverCosts& costs() const { return call_costs != nullptr ? *call_costs : system.costs; }
   // Returns the pages with the hint.
@@ -175,7 +176,7 @@ struct DriverContext {
 // The effects of moves of pages, for the operation that they belong to.
 struct Moved {
   bool copied = false;          // demanded pages crossed a link
-  bool populated = false;       // pages came into being on a GPU
+  bool populated = false;       // pages were populated on a GPU
   std::uint32_t evictions = 0;  // chunks that were emptied to make room
   std::uint64_t evicted_pages = 0;
 
@@ -188,8 +189,8 @@ struct Moved {
   }
 };
 
-// The time line of one driver operation: the time that its CPU thread has reached, and the completion of the last GPU
-// work that it pushed (copies, memsets, page-table writes). The two overlap until one waits for the other.
+// The time line of one driver operation: the time that its CPU thread has reached, and the end of the last GPU work
+// that it pushed (copies, memsets, page-table writes). Both proceed independently until one waits for the other.
 struct Work {
   Nanoseconds cpu{};
   Nanoseconds pushed{};

@@ -9,7 +9,7 @@
 
 namespace uvmsim::driver {
 
-// Returns the way of a victim: to where part of it lies already, else as the route policy says.
+// Returns the route of a victim: to the place that holds part of it already, else as the route policy says.
 policy::Route Departures::way_out(Work& work, BlockIndex b, unsigned gpu, const PageMask& copied, bool whole) {
   const VaBlock& block = context_.space.block(b);
   const Harvest* const harvest = context_.harvest;
@@ -33,7 +33,7 @@ PageMask Departures::push_out(Work& work, BlockIndex b, unsigned gpu, const Page
   const policy::Route way = copied.empty() ? policy::Route{} : way_out(work, b, gpu, copied, whole);
   if (way.way == policy::Route::Way::kSpare) {
     context_.harvest_moves->take(work, b, gpu, way.gpu, gone, copied);
-    return PageMask::all();  // one piece, so no number of pages
+    return PageMask::all();  // it left as one piece; single pages are not counted
   }
   // Apply.
   const Nanoseconds unmapped = unmap_victim(work, b, gpu, gone);

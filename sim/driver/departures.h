@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways in which pages leave a processor: evicted, dropped after a migration, discarded or freed by the program.
-// Policies and accounts are told of each.
+// Policies and event sinks are told of each.
 #pragma once
 
 #include "sim/driver/backing.h"
@@ -17,18 +17,19 @@ class Departures {
   // Evicts the pages from the GPU. Pages without another copy are copied to the host, or into lent memory of a peer if
   // the `whole` block leaves. Returns the copied pages (all pages if they went to a peer as one piece).
   PageMask push_out(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages, bool whole, Moved& moved);
-  // The steps of push_out(), for evictions into memory of a peer. unmap_victim() unmaps the pages everywhere and
-  // returns when the GPU's TLBs have dropped them, so that they can be copied; leave() ends their residency on the GPU.
+  // unmap_victim() and leave() are the steps of push_out(), for evictions into memory of a peer. unmap_victim() unmaps
+  // the pages everywhere and returns when the GPU's TLBs have dropped them, so that they can be copied; leave() ends
+  // their residency on the GPU.
   Nanoseconds unmap_victim(const Work& work, BlockIndex block, unsigned gpu, const PageMask& gone);
   void leave(Work& work, BlockIndex block, unsigned gpu, const PageMask& gone);
 
   // Drops the GPU's copies, which are stale. Its mappings of them must be gone already.
   void drop_copies(Work& work, BlockIndex block, unsigned gpu, const PageMask& pages);
   // Marks pages that the program discarded: their contents are never copied. With `drop` they are dropped everywhere
-  // (GPU memory stays with the block) and the next touch populates them; without, they stay mapped and discarded until
-  // a migration by the program.
+  // (GPU memory stays with the block) and the next touch populates them. Without `drop` they stay mapped and discarded
+  // until the program migrates them.
   void discard(BlockIndex block, const PageMask& pages, bool drop);
-  // Discards all pages of a block, as its GPU's plan wants.
+  // Discards all pages of a block because its GPU's plan requests it.
   void drop_contents(Nanoseconds now, unsigned gpu, BlockIndex block);
   // Drops the pages of a freed block everywhere, without write-back. Returns the number of populated GPU pages.
   std::uint64_t release(BlockIndex block);

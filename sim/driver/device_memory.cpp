@@ -29,7 +29,7 @@ Nanoseconds DeviceMemory::take(unsigned gpu, std::uint64_t bytes, Nanoseconds st
     held.chunks.push_back(chunks_.take_unmanaged(work, gpu, pages_left));
     if (!held.chunks.back().valid()) fail();
   }
-  // Nothing arrives in place of what was evicted, so that no other event reports the new residency.
+  // No pages arrive in place of the evicted ones, so no other event reports the new residency.
   if (pages_left) emit_residency(context_, gpu, work.done());
   return work.done();
 }

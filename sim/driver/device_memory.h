@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU memory that a program holds beside managed memory: cudaMalloc, code of kernels, libraries' handles and
+// GPU memory that a program holds in addition to managed memory: cudaMalloc, code of kernels, libraries' handles and
 // workspaces.
 //
 // The resource manager takes it from the same root chunks of 2 MB (NVIDIA UVM 580, uvm_pmm_gpu.c, the callbacks for
-// eviction by the PMA), and managed memory that is in the way is evicted as for a fault. It stays until it is freed.
+// eviction by the PMA), and managed memory that is in the way is evicted as for a fault. It stays allocated until it is
+// freed.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,11 @@ namespace uvmsim::driver {
 
 class DeviceMemory {
  public:
-  // With `beside`, the GPU's capacity is that of managed memory alone: device memory is only counted.
+  // With `beside`, the GPU's capacity holds managed memory only, and device memory is merely counted.
   DeviceMemory(DriverContext& context, ChunkSupply& chunks, bool beside);
 
-  // Takes memory; returns when it is there. Throws InputError if no chunk would be left for managed memory.
+  // Takes memory; returns the time when it is available. Throws InputError if no chunk would be left for managed
+  // memory.
   Nanoseconds take(unsigned gpu, std::uint64_t bytes, Nanoseconds start);
   void give_back(unsigned gpu, std::uint64_t bytes);
 

@@ -14,7 +14,7 @@ namespace {
 PageMask missing_pages(const AddressSpace& space, BlockIndex b) {
   if (b.value >= space.block_count() || !space.block(b).live) return {};
   PageMask pages = space.block(b).extent();
-  // Pages on another GPU stay there: two GPUs that took pages from each other ahead of need might never get on.
+  // Pages on another GPU stay there: two GPUs that prefetch pages from each other might never make progress.
   for (unsigned gpu = 0; gpu < space.gpu_count(); ++gpu) pages -= space.pages(b, gpu_processor(gpu)).resident;
   return pages;
 }
@@ -64,7 +64,7 @@ Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex b, cons
                           const PageMask& unmapped, const LookBeyond* beyond) {
   AddressSpace& space = context.space;
   PageMask pages = context.whole_pages(b, faulted);
-  // Drivers from 590 on do no tree prefetch away from a preferred location.
+  // Drivers from 590 on do not use the tree to prefetch away from a preferred location.
   const bool away = !part.hints.preferred.is_none() && part.hints.preferred != destination;
   const bool asked = !(away && context.system.driver.version_major >= 590);
   if (!asked && pages == faulted) return {};
@@ -135,7 +135,7 @@ BatchSummary FaultService::service(unsigned gpu, std::span<const gmmu::FaultEntr
     i = gather_block(i, reads, writes, summary);
     // The cost is per page, as duplicates are skipped at once (uvm_gpu_replayable_faults.c).
     work.spend(context_.costs().fault_entry_ns * (reads | writes).count());
-    // Parts of a block that have hints of their own are blocks of their own to the driver.
+    // The driver treats parts of a block that have hints of their own as separate blocks.
     context_.space.for_each_part(b, [&](const BlockPart& part) {
       const bool split = context_.space.block(b).split != 0;
       const PageMask mine = split ? part.extent() : PageMask::all();
@@ -218,7 +218,7 @@ void FaultService::service_part(Work& work, unsigned gpu, BlockIndex b, const Bl
   const PageMask wanted_reads = reads - mine.mapped;
   const PageMask wanted_writes = writes - (mine.mapped & mine.writable);
   const PageMask wanted = wanted_reads | wanted_writes;
-  // Stale faults, and faults on memory that was freed meanwhile.
+  // Stale faults, and faults on memory that was freed meanwhile, need no service.
   const bool stale = wanted.empty() || !context_.space.block(b).live;
   context_.counters.stale_faults += (reads.count() + writes.count()) - (stale ? 0 : wanted.count());
   work.spend(stale ? context_.costs().stale_block_ns : context_.costs().block_ns);
@@ -246,7 +246,7 @@ void FaultService::serve(Work& work, unsigned gpu, BlockIndex b, const BlockPart
   context_.prefetch_history.used(b, wanted);
 
   Destinations to;
-  // Pages in lent memory move, whether the host has a copy or not.
+  // Pages in lent memory move whether or not the host has a copy.
   const bool single = block.read_duplicated.empty() || is_lent(context_, b);
   if (single && !part.hints.any() && !thrashing_.tracks(b)) {
     to.local = wanted;
@@ -326,8 +326,8 @@ Moved FaultService::come(Work& work, unsigned gpu, BlockIndex b, const BlockPart
                                : PageMask{};
   Moved moved;
   if (!to.duplicate.empty() || read_mostly) {
-    // With read-mostly, pages that the tree names beside the faulted ones count as reads, also those that are there
-    // already: pages that the GPU wrote before become read-only. (uvm_va_block_get_prefetch_hint; 535 to 595)
+    // With read-mostly, pages that the tree names in addition to the faulted ones count as reads, even if they are on
+    // this GPU already: pages that the GPU wrote before become read-only. (uvm_va_block_get_prefetch_hint; 535 to 595)
     const PageMask named = read_mostly ? (along.coming - prefetched_to_write) | along.there : PageMask{};
     end_writing(context_, thrashing_, work, b, to.duplicate | named);
     thrashing_.reset(b, (to.duplicate | along.coming) - mine.resident);
@@ -343,7 +343,7 @@ Moved FaultService::come(Work& work, unsigned gpu, BlockIndex b, const BlockPart
   }
   // A read fault maps for writing too if no other processor loses access; not under read duplication.
   const PageMask writable = to.local | (read_mostly ? prefetched_to_write : along.coming);
-  // In a short block, bringing the written pages may evict the duplicated ones again.
+  // In a short block, migrating the written pages may evict the duplicated ones again.
   map_local(context_, work, b, gpu, (faulted | along.coming) & mine.resident, writable - block.read_duplicated);
   return moved;
 }
@@ -357,7 +357,7 @@ Moved FaultService::go(Work& work, unsigned gpu, BlockIndex b, const BlockPart& 
     all |= prefetch_pages(context_, work, b, part, destination, pages, to.thrashing, unmapped).coming;
   }
   const PageMask bounced = (all - there) & context_.space.resident_anywhere(b);
-  // A move to the host ends duplicates of pages that it holds already, and reads pages back from the SSD.
+  // A move to the host ends the duplication of pages that it holds already, and reads pages back from the SSD.
   const PageMask moving = destination.is_host() ? all : all - there;
   Moved moved;
   if (!moving.empty()) moved += residency_.move(work, b, destination, {pages & moving, moving - pages, to.cause});
@@ -384,7 +384,7 @@ void FaultService::bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex
   beyond_.clear();
 }
 
-// Migrates the missing pages of a block without faults in this batch. Returns false if none comes.
+// Migrates the missing pages of a block without faults in this batch. Returns false if no page is to migrate.
 bool FaultService::bring(Work& work, unsigned gpu, BlockIndex b, const PageMask& wanted,
                          std::span<const BlockIndex> spared, Moved& moved) {
   AddressSpace& space = context_.space;
@@ -413,7 +413,7 @@ std::uint32_t FaultService::migrate_remote(Work& work, unsigned gpu, BlockIndex 
     const PageMask here = pages & part.extent();
     if (here.empty()) return;
     Destinations to = choose(b, part, gpu, here, PageMask{}, work.cpu, TransferCause::kAccessCounter);
-    // Pages that are to stay where they are need no work.
+    // Pages that stay where they are need no work.
     to.host -= context_.space.pages(b, kHost).resident;
     const std::uint32_t coming = (to.local | to.duplicate).count();
     if (coming == 0 && to.host.empty()) return;
@@ -484,11 +484,12 @@ FaultService::Destinations FaultService::choose(BlockIndex b, const BlockPart& p
   const PageMask nowhere = rest - space.resident_anywhere(b);
   to.place(self, to_preferred ? preferred : self, nowhere);
   rest -= nowhere;
-  // Pages that are on this GPU already and lack a permission stay, by 6, 8 and 10 alike.
+  // Pages that are on this GPU already and lack a permission stay; rules 6, 8 and 10 agree on this.
   const PageMask here = rest & space.pages(b, self).resident;
   to.local |= here;
   rest -= here;
-  // 6. Accessed-by, not for access counters: pages that this GPU can map stay where they are. GPUs are closer.
+  // 6. Accessed-by, except for access counters: pages that this GPU can map stay where they are. GPUs are closer than
+  //    the host.
   if ((part.hints.accessed_by & self.bit()) != 0 && cause != TransferCause::kAccessCounter) {
     for (unsigned p = space.processor_count(); p-- > 0 && !rest.empty();) {
       const ProcessorId holder{static_cast<std::uint8_t>(p)};
@@ -498,7 +499,7 @@ FaultService::Destinations FaultService::choose(BlockIndex b, const BlockPart& p
       rest -= stay;
     }
   }
-  to.place(self, to_preferred ? preferred : self, rest);  // 8. and 10.
+  to.place(self, to_preferred ? preferred : self, rest);  // rules 8 and 10
   return to;
 }
 

@@ -34,16 +34,16 @@ class FaultService {
   FaultService(DriverContext& context, Residency& residency, Thrashing& thrashing)
       : context_(context), residency_(residency), thrashing_(thrashing) {}
 
-  // Services the fetched entries, in any order. `start` is when the fetch ended.
+  // Services the fetched entries, in any order. `start` is the end of the fetch.
   BatchSummary service(unsigned gpu, std::span<const gmmu::FaultEntry> entries, Nanoseconds start);
 
   // Migrates remotely mapped pages of one block to the GPU that keeps accessing them (access counters). Returns the
-  // number of pages that go there.
+  // number of pages that migrate.
   std::uint32_t migrate_remote(Work& work, unsigned gpu, BlockIndex block, const PageMask& pages);
 
  private:
   struct SortedFault {
-    std::uint64_t key;  // page, then most intrusive first: one comparison sorts
+    std::uint64_t key;  // page, then the most intrusive access first, so that one comparison sorts
     std::uint32_t instances;
     static constexpr std::uint64_t kLeast = 7;
     SortedFault(std::uint64_t page, gmmu::FaultAccess access, std::uint32_t count)
@@ -58,17 +58,17 @@ class FaultService {
     PageMask written;    // faulted for writing, as whole pages of the driver: each moves and becomes writable as one
     PageMask local;      // migrate to the faulting GPU
     PageMask duplicate;  // copy to the faulting GPU, sources stay
-    PageMask host;       // to the host, mapped remotely
+    PageMask host;       // migrate to the host, mapped remotely
     struct OnPeer {
       ProcessorId gpu;
       PageMask pages;
     };
-    std::vector<OnPeer> peers;                                       // to other GPUs, mapped remotely
+    std::vector<OnPeer> peers;                                       // migrate to other GPUs, mapped remotely
     PageMask throttled;                                              // not serviced in this batch
     policy::RestingPages resting;                                    // stay on the host by the policy, mapped remotely
     std::vector<Thrashing::Verdict::RemoteMapping> pinned_mappings;  // for other processors, of pages pinned now
 
-    // Returns whether all moving pages have one destination: only then are others prefetched with them.
+    // Returns whether all moving pages have one destination; otherwise no pages are prefetched with them.
     bool one_place() const {
       return ((local | duplicate).empty() ? 0u : 1u) + (host.empty() ? 0u : 1u) + peers.size() == 1;
     }
@@ -87,13 +87,14 @@ class FaultService {
                     const PageMask& writes) const;
   void let_rest(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes,
                 Destinations& to);
-  // carry_out() moves and maps the pages of one part: come() those for the GPU, go() those for a place elsewhere.
+  // carry_out() moves and maps the pages of one part: come() moves those for the GPU, go() those for another
+  // destination.
   Moved carry_out(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const Destinations& to);
   Moved come(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const Destinations& to);
   Moved go(Work& work, unsigned gpu, BlockIndex block, const BlockPart& part, const Destinations& to,
            ProcessorId destination, const PageMask& pages);
 
-  // Migrates what the prefetcher wants beyond the faulted blocks, after all of them are served.
+  // Migrates the pages that the prefetcher requested beyond the faulted blocks, after all of these are served.
   void bring_beyond(Work& work, unsigned gpu, std::vector<BlockIndex>& served, Moved& moved);
   bool bring(Work& work, unsigned gpu, BlockIndex block, const PageMask& wanted, std::span<const BlockIndex> spared,
              Moved& moved);
@@ -104,7 +105,7 @@ class FaultService {
   std::vector<SortedFault> sorted_;
   std::vector<policy::FaultRecord> records_;
   std::vector<BlockIndex> first_;
-  std::vector<policy::PageSpan> beyond_;  // the prefetcher's wishes in other blocks
+  std::vector<policy::PageSpan> beyond_;  // pages in other blocks that the prefetcher requested
   std::vector<BlockIndex> served_;        // blocks that must not be evicted for these
 };
 
@@ -115,18 +116,18 @@ policy::FaultedBlock describe_fault(const DriverContext& context, BlockIndex blo
 policy::RestingPages ask_migrator(DriverContext& context, Work& work, unsigned gpu, BlockIndex block,
                                   const PageMask& reads, const PageMask& writes);
 
-// The queries about other blocks that the prefetcher may make, and the place of its answer about them.
+// The queries about other blocks that the prefetcher may make, and where its answer about them goes.
 struct LookBeyond {
   const policy::PrefetchQueries& queries;
   std::vector<policy::PageSpan>& spans;
 };
 
-// The prefetcher's answer for one part of a block and a destination, clipped to what may be prefetched. The prefetcher
-// is asked about other blocks if `beyond` is not null. Pages in `unmapped` count as coming although they are at the
-// destination: the faulting processor has no mapping of them, or none that lets it write.
+// The prefetcher's answer for one part of a block and a destination, limited to pages that may be prefetched. The
+// prefetcher is asked about other blocks if `beyond` is not null. Pages in `unmapped` count as migrating although they
+// are at the destination: the faulting processor has no mapping of them, or none that allows it to write.
 struct Prefetched {
   PageMask coming;
-  PageMask there;  // other pages that the prefetcher named, which are at the destination already
+  PageMask there;  // other pages that the prefetcher named and that are at the destination already
 };
 Prefetched prefetch_pages(DriverContext& context, Work& work, BlockIndex block, const BlockPart& part,
                           ProcessorId destination, const PageMask& faulted, const PageMask& thrashing,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spare memory of other GPUs as a cache of what a GPU evicts: HUVM / memHarvester (Choi et al., USENIX ATC '22).
+// Spare memory of other GPUs as a cache of evicted blocks: HUVM / memHarvester (Choi et al., USENIX ATC '22).
 //
-// A 2 MB victim goes over NVLink into a free chunk of a peer instead of to the host ("pending": the only copy). A
-// writer thread copies one pending chunk at a time from there to the host; then the chunk is "safe": the peer takes it
-// back without a copy when it needs memory itself. A fault fetches the block from the peer and frees the chunk.
-// Reference: the released driver (github.com/casys-kaist/HUVM, driver 460), as told in its source.
+// A 2 MB victim goes over NVLink into a free chunk of a peer instead of to the host; the chunk is then "pending", the
+// only copy. A writer thread copies one pending chunk at a time from there to the host; then the chunk is "safe": the
+// peer takes it back without a copy when it needs memory itself. A fault fetches the block from the peer and frees the
+// chunk. Reference: the source of the released driver (github.com/casys-kaist/HUVM, driver 460).
 //
-// The writer has no events of its own: every call of advance() works off the copies that it has begun by then. Chunks
+// The writer has no events of its own: every call of advance() performs the copies that it has begun by then. Chunks
 // are named by their block; blocks of several programs may lie on one GPU.
 #pragma once
 
@@ -29,18 +29,18 @@ class Harvest {
   Harvest(const HarvestChoice& choice, const link::Topology& topology, std::vector<GpuState>& gpus);
 
   const HarvestChoice& choice() const { return choice_; }
-  // Sets what moves the pages of the program that runs on the GPU; must precede the GPU's first eviction.
+  // Sets the object that moves the pages of the program that runs on the GPU; must precede the GPU's first eviction.
   void connect(unsigned gpu, HarvestMoves& moves) { moves_[gpu] = &moves; }
 
-  // Returns whether a chunk of some GPU holds what another GPU evicted of the block; where() returns that GPU.
+  // Returns whether a chunk of some GPU holds pages of the block that another GPU evicted; where() returns that GPU.
   bool holds(BlockIndex block) const { return spares_.value(block.value).is_used(); }
   unsigned where(BlockIndex block) const { return spares_.value(block.value).spare; }
 
   // Returns whether spare memory of the GPU `spare` can take a block that `gpu` evicts: it is a peer, has more free and
   // safe chunks than the reserve, and no memory for the block. The route policy chooses among such peers.
   bool has_room(unsigned gpu, unsigned spare, BlockIndex block) const;
-  // Returns the way of a victim of the GPU if part of its block is lent out already: the rest joins it if a link leads
-  // there.
+  // Returns the route of a victim of the GPU if part of its block is in lent memory already: the rest goes there too if
+  // a link leads there.
   std::optional<policy::Route> way_out(BlockIndex block, unsigned gpu) const;
   // Returns a chunk of the GPU `spare` for a block of `home`: a free one, or the oldest safe one, as by give_back().
   ChunkId take(Work& work, unsigned spare, BlockIndex block, unsigned home);
@@ -50,16 +50,17 @@ class Harvest {
   void note_prefetched(BlockIndex block) { spares_[block.value].prefetched = true; }
   bool take_prefetched(BlockIndex block) { return std::exchange(spares_[block.value].prefetched, false); }
 
-  // Frees a lent chunk for the GPU's own need: the oldest safe one, else the oldest pending one as soon as it is
-  // written to the host. The driver evicts it, and the waiting operation pays. Returns false if the GPU lends no chunk.
+  // Frees a lent chunk because the GPU itself needs it: the oldest safe one, else the oldest pending one after it is
+  // written to the host. The driver evicts the chunk, and the waiting operation spends the time. Returns false if the
+  // GPU lends no chunk.
   bool give_back(Work& work, unsigned spare);
   // Frees the chunk of a block that left it (it was fetched, freed or dropped).
   void release(BlockIndex block);
 
-  // Turns the block's chunk into the GPU's own if the GPU lends it, as that GPU uses the block itself.
+  // Turns the block's chunk into the GPU's own if the GPU lends it, because that GPU now uses the block itself.
   void adopt(BlockIndex block, unsigned gpu);
 
-  // Returns the number of chunks that the GPU lends: it can have these without evicting.
+  // Returns the number of chunks that the GPU lends; it can reclaim them without evicting blocks of its own.
   std::uint32_t lent(unsigned gpu) const { return pending_count_[gpu] + safe_count_[gpu]; }
   std::uint32_t pending(unsigned gpu) const { return pending_count_[gpu]; }
 
@@ -91,7 +92,7 @@ class Harvest {
   std::vector<GpuState>& gpus_;
   std::vector<HarvestMoves*> moves_;                       // by GPU
   SparseTable<Spare> spares_;                              // by block
-  std::deque<BlockIndex> queue_;                           // of the writer; may name blocks that are gone or safe
+  std::deque<BlockIndex> queue_;                           // of the writer; may name blocks that are freed or safe
   std::vector<std::deque<BlockIndex>> safe_, pending_;     // by lending GPU, oldest first; may be outdated
   std::vector<std::uint32_t> pending_count_, safe_count_;  // by lending GPU
   std::vector<Nanoseconds> keepers_;                       // by GPU

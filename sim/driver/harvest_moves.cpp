@@ -43,7 +43,7 @@ Nanoseconds HarvestMoves::write_back(BlockIndex b, unsigned spare, Nanoseconds s
   ProcessorPages& host = context_.space.pages(b, kHost);
   const PageMask written = context_.space.pages(b, gpu_processor(spare)).resident - host.resident - block.discarded;
   Work writer(start);
-  // Pages that bounced may be mapped from there all the same: a write to them must fault.
+  // Pages that bounced may still be mapped from there: a write to them must fault.
   for (unsigned gpu = 0; gpu < context_.space.gpu_count(); ++gpu) unmap(context_, b, gpu, written);
   HostTier& host_tier = residency_.host_tier();
   host_tier.back(writer, b, written);

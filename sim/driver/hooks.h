@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls to plans, which take part in the driver's course.
+// Calls from the driver to plans, which decide in some of its steps.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ class PlanHooks {
   virtual void on_faulted(BlockIndex block, const PageMask& pages) = 0;
   virtual void on_migrated(BlockIndex block) = 0;
   virtual void on_released(BlockIndex block) = 0;
-  // Returns nothing to leave the choice to the evictor. Spends what the decision costs.
+  // Returns nothing to leave the choice to the evictor. Adds the time of the decision to `work`.
   virtual std::optional<Victim> victim(Work& work) = 0;
 
  protected:

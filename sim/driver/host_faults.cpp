@@ -48,7 +48,7 @@ Nanoseconds HostFaults::touch(BlockIndex b, unsigned page, bool write, Nanosecon
   const PageMask all = faulted | prefetched;
   const PageMask moved = (all - host.resident) & space.resident_anywhere(b);
   const unsigned arrived = (all - host.resident).count();
-  // Beside a written page, other pages of read-mostly memory come as copies.
+  // Besides the written page, other pages of read-mostly memory are copied.
   const PageMask copies = duplicate ? all : part.hints.read_mostly ? prefetched - read_only : PageMask{};
   if (!copies.empty()) end_writing(context_, thrashing_, work, b, copies);
   if (duplicate || copies.empty()) {

@@ -47,7 +47,7 @@ void HostTier::drop(BlockIndex b, const PageMask& pages) {
   context_.host_memory.drop_saved(b, pages);
 }
 
-// Takes memory for pages that come from anywhere. Returns when the last of it is free.
+// Takes memory for pages that come from any processor. Returns the time when the last of it is free.
 Nanoseconds HostTier::claim(Nanoseconds now, BlockIndex b, const PageMask& pages) {
   HostMemory& memory = context_.host_memory;
   const std::uint64_t wanted = pages.count();
@@ -67,13 +67,13 @@ Nanoseconds HostTier::claim(Nanoseconds now, BlockIndex b, const PageMask& pages
   return ready;
 }
 
-// Pushes out the least recently used units, but not the spared block's, until enough pages are free or about to be.
+// Evicts the least recently used units, except those of the spared block, until enough pages are free or about to be.
 void HostTier::reclaim_to(Nanoseconds now, std::uint64_t free_pages, BlockIndex spared) {
   HostMemory& memory = context_.host_memory;
   while (memory.free_pages() < free_pages) {
     auto unit = memory.coldest(spared);
     if (!unit) break;
-    // Consecutive units of one block go together.
+    // Consecutive units of one block are evicted together.
     const BlockIndex b = unit->block;
     PageMask pages;
     for (; unit && unit->block == b && memory.free_pages() < free_pages; unit = memory.coldest(spared)) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's memory as a tier of limited size between the GPUs and an SSD (config: host.memory_bytes, ssd).
 //
-// The host swaps to the SSD what exceeds its memory, as a kernel would: the least recently used unit of
-// host.reclaim_bytes leaves. Its pages are written unless a valid copy lies on the SSD already, and they are unmapped.
-// A processor that needs them has them read into host memory first; from there they migrate or are mapped as usual.
-// Memory is reclaimed when none is left (direct reclaim: the arrival waits for the writes), and ahead of need below the
+// When its memory is full, the host swaps to the SSD, as a kernel would: it evicts the least recently used unit of
+// host.reclaim_bytes. The unit's pages are written unless the SSD has a valid copy already, and they are unmapped. When
+// a processor needs them, they are first read into host memory; from there they migrate or are mapped as usual. Memory
+// is reclaimed when none is left (direct reclaim: the arrival waits for the writes), and ahead of need below the
 // watermark. Reads and writes overlap with the driver's thread; copies and CPU faults wait for them. Reclaiming itself
-// costs no CPU time. GPU writes are not seen, so a page that a GPU may write has no valid SSD copy; the CPU's writes
+// takes no CPU time. GPU writes are not seen, so a page that a GPU may write has no valid SSD copy; the CPU's writes
 // are seen when they happen (its page tables have a dirty bit).
 //
 // NVIDIA's driver keeps managed pages of the host in memory of its own, which no kernel reclaims: this tier is what a
@@ -23,10 +23,10 @@ class HostTier {
 
   // Charges for host memory behind pages that come to the host; the driver allocates it once.
   void back(Work& work, BlockIndex block, const PageMask& pages);
-  // Reserves memory for pages that the host does not hold and that are about to arrive. Returns when there is memory
-  // for all of them; 0 if host memory is unlimited. Throws InputError if host and SSD are full, or there is no SSD.
+  // Reserves memory for pages that are not on the host and are about to arrive. Returns when there is memory for all of
+  // them; 0 if host memory is unlimited. Throws InputError if host and SSD are full, or there is no SSD.
   Nanoseconds admit(Nanoseconds now, BlockIndex block, const PageMask& pages);
-  // Fetches those of the host's pages that lie on the SSD. Returns when they have been read; 0 if none lay there.
+  // Reads those of the host's pages that are on the SSD. Returns when they have been read; 0 if none were there.
   Nanoseconds fetch(Nanoseconds now, BlockIndex block, const PageMask& pages);
   // Frees the memory behind pages that leave the host, from `at` on. Copies on the SSD stay valid.
   void leave(BlockIndex block, const PageMask& pages, Nanoseconds at);

@@ -61,7 +61,7 @@ void end_writing(DriverContext& context, Thrashing& thrashing, Work& work, Block
     const PageMask ended = single & theirs.resident & theirs.writable;
     if (ended.empty()) continue;
     thrashing.on_revocation(b, ended, holder, work.cpu);
-    // The copy to the GPU that follows takes the host's mapping and pays for it (Residency::to_gpu).
+    // The copy to the GPU that follows removes the host's mapping and is charged for it (Residency::to_gpu).
     if (holder.is_host()) continue;
     work.spend(context.costs().protect_block_ns);
     protect(context, b, holder.gpu(), ended);
@@ -71,8 +71,8 @@ void end_writing(DriverContext& context, Thrashing& thrashing, Work& work, Block
 
 namespace {
 
-// Maps those of the pages that the host or a peer of the GPU holds and the GPU does not. A preferred location gets no
-// remote mappings: it faults and pulls the pages.
+// Maps those pages that the host or a peer of the GPU holds and the GPU does not. A preferred location gets no remote
+// mappings: it faults and migrates the pages to itself.
 void map_elsewhere(DriverContext& context, Work& work, BlockIndex b, unsigned gpu, const PageMask& pages) {
   const VaBlock& block = context.space.block(b);
   const PageMask preferred =

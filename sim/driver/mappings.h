@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page-table entries of GPUs: for pages on the GPU, and for pages that live elsewhere. Those serve a faulting GPU,
-// accessed-by hints, evicted pages under access counters, and processors that fight over a pinned page.
+// Page-table entries of GPUs: for pages on the GPU, and for pages elsewhere. The latter serve a faulting GPU,
+// accessed-by hints, evicted pages under access counters, and processors that contend for a pinned page.
 //
 // Follows NVIDIA UVM 580 uvm_va_block.c (add_mappings_after_migration and the worker that runs after evictions) and
 // uvm_perf_thrashing.c (unmap_remote_pinned_pages).
@@ -20,22 +20,22 @@ void map_remote(DriverContext& context, Work& work, BlockIndex block, unsigned g
                 const PageMask& writable);
 // Unmaps the pages. All unmapping must go through here, as kernels in flight rely on it.
 void unmap(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages);
-// Takes the GPU's right to write the pages, which it keeps mapped.
+// Revokes the GPU's permission to write the pages, which it keeps mapped.
 void protect(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages);
 
-// Prepares read duplication of `pages`. The holder of a page that has no duplicates yet loses the right to write it: it
-// keeps its mapping and faults on its next write. (block_prep_read_duplicate_mapping)
+// Prepares read duplication of `pages`. The holder of a page that has no duplicates yet loses the permission to write
+// it: it keeps its mapping and faults on its next write. (block_prep_read_duplicate_mapping)
 void end_writing(DriverContext& context, Thrashing& thrashing, Work& work, BlockIndex block, const PageMask& pages);
 
 // Maps `pages`, which became resident on the host or a GPU, on the GPUs in accessed_by.
 void map_after_migration(DriverContext& context, Work& work, BlockIndex block, const PageMask& pages);
 
-// Maps `pages`, which the GPU evicted to the host, as above. The GPU itself keeps them mapped when access counters may
-// bring them back, where the link is coherent (uvm_va_block.c), or if its migrate policy leaves them remote-mapped. The
-// driver does this in a deferred worker, so that the evicting operation does not wait for it.
+// Maps `pages`, which the GPU evicted to the host, on the GPUs in accessed_by. The GPU itself keeps them mapped if
+// access counters may migrate them back, if the link is coherent (uvm_va_block.c), or if its migrate policy leaves them
+// remote-mapped. The driver does this in a deferred worker, so that the evicting operation does not wait for it.
 void map_after_eviction(DriverContext& context, BlockIndex block, unsigned gpu, const PageMask& pages, Nanoseconds now);
 
-// Maps pinned pages remotely on the processors that fight over them.
+// Maps pinned pages remotely on the processors that contend for them.
 void map_pinned(DriverContext& context, Work& work, BlockIndex block,
                 const std::vector<Thrashing::Verdict::RemoteMapping>& mappings);
 

@@ -86,7 +86,7 @@ Nanoseconds PageCopies::push(Work& work, BlockIndex b, const Path& path, Nanosec
   engine.begin_push(std::max({start, work.cpu + ns(costs.push_to_engine_ns), free_at}));
   // Without 2 MB host chunks the driver issues one DMA method per page (<= 525).
   const bool pieces = direction != TransferDirection::kDeviceToDevice && !context_.system.host.large_pages;
-  // The engine stamps each copy for a listener of events that wants the copy's times (uvm_tools.c).
+  // The engine stamps each copy if an event listener requests the copy's times (uvm_tools.c).
   const config::ListenerCosts& listener = context_.system.listener;
   const bool to_or_from_host = direction != TransferDirection::kDeviceToDevice;
   const Nanoseconds stamp = to_or_from_host ? ns(listener.of(listener.copy_ns)) : Nanoseconds{};

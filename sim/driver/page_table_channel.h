@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The channel through which the driver writes a GPU's page tables and invalidates its TLBs.
 //
-// One push runs after the other. Mapping a block waits for its copies, and every push behind it waits too: if each
-// block of a batch needs a victim, the victim's unmapping, and so its copy to the host, cannot begin before the block
-// served last has arrived. (NVIDIA UVM, uvm_channel.c: a push takes the first channel of its type with room.)
+// Pushes run one after the other. Mapping a block waits for its copies, and every later push waits too. If each block
+// of a batch needs a victim, the victim's unmapping, and so its copy to the host, cannot begin before the previously
+// served block has arrived. (NVIDIA UVM, uvm_channel.c: a push takes the first channel of its type with room.)
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace uvmsim::driver {
 
 class PageTableChannel {
  public:
-  // Runs a push that the driver issues at `issued` and that takes `duration` after those before it. Returns its end.
+  // Runs a push that the driver issues at `issued` and that takes `duration` after the earlier pushes. Returns its end.
   Nanoseconds push(Nanoseconds issued, Nanoseconds duration) {
     return busy_until_ = std::max(busy_until_, issued) + duration;
   }

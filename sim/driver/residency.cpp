@@ -46,7 +46,8 @@ Residency::Arrival Residency::plan(BlockIndex b, unsigned gpu, const Migration& 
   arrival.from_host = (arrival.absent & host.resident) - arrival.from_peers - block.discarded;
   arrival.populated = arrival.absent - arrival.from_host - arrival.from_peers;
   arrival.again = block.evicted & (arrival.from_host | arrival.from_peers);
-  // The host loses its mappings also of copies of pages that are here already. Evicted pages are not mapped there.
+  // The host also loses its mappings of copies of pages that are on this GPU already. Evicted pages are not mapped
+  // there.
   arrival.host_loses = migration.duplicate ? host.writable & arrival.from_host : host.mapped & migration.pages();
   if (migration.duplicate) arrival.duplicated = (arrival.absent & host.resident) | arrival.from_peers;
   return arrival;
@@ -57,8 +58,8 @@ void Residency::apply(BlockIndex b, unsigned gpu, const Migration& migration, co
   VaBlock& block = space.block(b);
   ProcessorPages& host = space.pages(b, kHost);
   const PageMask pages = migration.pages();
-  // Pages that are here already may have copies elsewhere: a write ends their duplication. Peers keep their remote
-  // mappings of pages that are resident only here.
+  // Pages that are on this GPU already may have copies elsewhere: a write ends their duplication. Peers keep their
+  // remote mappings of pages that are resident only here.
   const PageMask from_others = arrival.absent | (pages & block.read_duplicated);
   for (unsigned other = 0; other < space.gpu_count(); ++other) {
     if (other == gpu) continue;
@@ -170,7 +171,7 @@ Residency::Ways Residency::ways_from_gpus(Work& work, BlockIndex b, unsigned gpu
   return ways;
 }
 
-// `open`: the pages whose route is to be asked for, as they did not come to the host on the way.
+// `open`: pages that were on the host from the start, so that the route policy still has to be asked.
 void Residency::copy_from_host(Work& work, BlockIndex b, unsigned gpu, Nanoseconds ready, const PageMask& pages,
                                const PageMask& open, const Migration& migration) {
   const ProcessorId self = gpu_processor(gpu);
@@ -205,7 +206,7 @@ bool Residency::copy_from_peers(Work& work, BlockIndex b, unsigned gpu, Nanoseco
     if (other == gpu || !ways.by_links(other)) continue;
     const PageMask here = pages & context_.space.pages(b, gpu_processor(other)).resident;
     if (here.empty()) continue;
-    // A lent chunk comes back as a whole, whichever of its pages are demanded, and is free when it has been read.
+    // A lent chunk is copied as a whole, whichever of its pages are demanded, and is free when it has been read.
     GpuMemory& memory = context_.gpus[other].memory;
     const ChunkId chunk = memory.whole(b);
     const bool lent = chunk.valid() && memory.chunk(chunk).state == ChunkState::kForeign;
@@ -246,7 +247,7 @@ Moved Residency::to_host(Work& work, BlockIndex b, const Migration& migration) {
   block.discarded -= migration.cause == TransferCause::kUser ? pages : absent;
   host.resident |= absent;
   context_.host_resident_pages += absent.count();
-  // Charge, and let one GPU after the other drop its copies.
+  // Charges, and lets one GPU after the other drop its copies.
   host_tier_.back(work, b, absent);
   if (block.kind == MemoryKind::kSystem) work.spend(context_.system.coherence.hmm_page_ns * absent.count());
   const Nanoseconds ready = host_tier_.admit(work.cpu, b, absent);

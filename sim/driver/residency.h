@@ -19,11 +19,11 @@ namespace uvmsim::driver {
 struct Migration {
   PageMask demanded;
   PageMask prefetched;
-  TransferCause cause = TransferCause::kFault;  // of the demanded pages; prefetched ones are kPrefetch
+  TransferCause cause = TransferCause::kFault;  // cause of the demanded pages; that of prefetched pages is kPrefetch
   bool duplicate = false;                       // read duplication: sources keep their copies
   bool staged = false;                          // to the host on the way to a GPU: the pages are not mapped there
-  const policy::Route* way = nullptr;           // of pages that the host holds; null: the route policy is asked
-  std::span<const BlockIndex> spared = {};      // blocks whose memory evictions leave alone; ascending
+  const policy::Route* way = nullptr;           // route of pages that the host holds; null: the route policy is asked
+  std::span<const BlockIndex> spared = {};      // blocks whose memory is not evicted; ascending
 
   PageMask pages() const { return demanded | prefetched; }
   Load part(const PageMask& mask) const { return {demanded & mask, prefetched & mask, cause}; }
@@ -58,21 +58,21 @@ class Residency {
  private:
   // The routes of pages on other GPUs to their destination.
   struct Ways {
-    std::uint32_t by_host = 0;           // a bit per source GPU: through the host
-    PageMask open;                       // pages that were on the host before: their route is asked for
-    Nanoseconds on_host{};               // arrival on the host of what went through it
-    std::vector<policy::Route> detours;  // by GPU that holds the pages; empty: none
-    Moved moved;                         // to the host
+    std::uint32_t by_host = 0;           // bits of the GPUs whose pages go through the host
+    PageMask open;                       // pages that were on the host before: the route policy is asked for them
+    Nanoseconds on_host{};               // when pages that go through the host arrive there
+    std::vector<policy::Route> detours;  // by GPU that holds the pages; empty: no detour
+    Moved moved;                         // moves to the host
     bool by_links(unsigned gpu) const { return (by_host >> gpu & 1) == 0; }
     policy::Route detour(unsigned gpu) const { return detours.empty() ? policy::Route{} : detours[gpu]; }
   };
-  // The pages of a move to a GPU, by what happens to them.
+  // The pages of a move to a GPU, by what is done with them.
   struct Arrival {
-    PageMask absent;  // not on the GPU yet: each is in one of the next three
+    PageMask absent;  // not on the GPU yet: each is in one of the next three sets
     PageMask from_peers, from_host, populated;
-    PageMask again;       // come back after an eviction
-    PageMask host_loses;  // pages that the host may no longer access, or with read duplication write
-    PageMask duplicated;  // pages that stay where they are, too
+    PageMask again;       // were evicted before and return
+    PageMask host_loses;  // pages that the host may no longer access (or, with read duplication, write)
+    PageMask duplicated;  // including pages that stay where they are
   };
   Ways ways_from_gpus(Work& work, BlockIndex block, unsigned gpu, const Migration& migration);
   Arrival plan(BlockIndex block, unsigned gpu, const Migration& migration, const Ways& ways) const;

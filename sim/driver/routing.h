@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes of copies: asks the GPU's route policy and checks its answer. Without a policy, copies go the driver's way.
+// Routes of copies: asks the GPU's route policy and checks its answer. Without a policy, copies take the driver's
+// route.
 #pragma once
 
 #include "sim/driver/context.h"
@@ -43,8 +44,8 @@ inline policy::Move move_of(BlockIndex b, ProcessorId from, ProcessorId to, cons
   return {.block = b, .from = from, .to = to, .bytes = pages.count() * kBasePageBytes, .cause = cause};
 }
 
-// Returns the route of the move, whose `now` need not be set. It can be carried out: kDirect if a link joins the ends,
-// kHost between two GPUs. `full`: bits of GPUs to whose spare memory no more copies may be on their way.
+// Returns the route of the move, whose `now` need not be set. The route is possible: kDirect only if a link joins the
+// ends, kHost only between two GPUs. `full`: bits of GPUs whose spare memory cannot take further copies.
 policy::Route choose_route(DriverContext& context, Work& work, unsigned gpu, policy::Move move, std::uint32_t full = 0);
 
 }  // namespace uvmsim::driver

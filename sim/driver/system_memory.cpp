@@ -78,7 +78,7 @@ Moved SystemMemory::populate(Work& work, unsigned gpu, BlockIndex b, const PageM
   const config::CoherenceConfig& costs = context_.system.coherence;
   const PageMask untouched = space.block(b).extent() - space.resident_anywhere(b);
   const PageMask fresh = host_pages(b, reads | writes) & untouched;
-  // Pages of zeros that the CPU maps get memory of their own on the host.
+  // If the CPU maps the page of zeros, a write allocates memory on the host.
   const PageMask zeros = host.resident - host.writable;
   const PageMask copied = host_pages(b, writes) & zeros;
   const bool rests = !fresh.empty() && context_.gpus[gpu].migrator != nullptr &&
@@ -149,7 +149,7 @@ void SystemMemory::arrive(unsigned gpu, BlockIndex b, const PageMask& pages, Nan
   ProcessorPages& host = context_.space.pages(b, kHost);
   const PageMask moved = pages & host.resident;
   if (moved.empty()) return;
-  const PageMask copied = moved & host.writable;  // pages of zeros are made there
+  const PageMask copied = moved & host.writable;  // pages of zeros are not copied but created on the GPU
   context_.counters.populated_pages += (moved - copied).count();
   copied.for_each_run([&](unsigned first, unsigned count) {
     const std::uint64_t bytes = count * kBasePageBytes;

@@ -28,14 +28,14 @@ class SystemMemory {
   void pin(BlockIndex block);
   // Begins a fault batch: the first pages that it populates pay for entering the host's page tables.
   void begin_batch() { batch_pays_ = true; }
-  // Services a GPU's faults on pages that it cannot access so.
+  // Services a GPU's faults on pages that it cannot access with the requested permission.
   Moved populate(Work& work, unsigned gpu, BlockIndex block, const PageMask& reads, const PageMask& writes);
 
   // Returns whether the CPU may access the page without a fault.
   bool cpu_may(BlockIndex block, unsigned page, bool write) const;
   // Populates on the host the page that the CPU faulted on. Returns when the CPU goes on.
   Nanoseconds cpu_touch(BlockIndex block, unsigned page, bool write, Nanoseconds now);
-  // Returns the extra time of an access to a page that lies on a GPU.
+  // Returns the additional time of an access to a page that is on a GPU.
   std::uint64_t cpu_detour_ns(BlockIndex block, unsigned page, bool write) const;
 
   // coming() returns the pages on the host that move to the GPU when an access counter names `page`; none if the GPU is

@@ -22,11 +22,11 @@ struct Thrashing::Page {
   Nanoseconds last = kNever;  // time of the last event
   Nanoseconds throttle_end{};
   Nanoseconds pin_deadline = kNever;  // identifies the pin in pins_
-  std::uint32_t processors = 0;       // bits of those that fight over the page
+  std::uint32_t processors = 0;       // bits of the processors that contend for the page
   std::uint32_t throttled = 0;        // bits; subset of processors
-  std::uint8_t events = 0;            // events that came within a lapse of the one before
+  std::uint8_t events = 0;            // events that followed the previous one within a lapse
   std::uint8_t throttles = 0;
-  bool revoked = false;                  // an event took away a right to write
+  bool revoked = false;                  // an event revoked a write permission
   ProcessorId winner = kNoProcessor;     // not throttled in this window
   ProcessorId pinned_at = kNoProcessor;  // kNoProcessor: not pinned
 };
@@ -95,7 +95,8 @@ void Thrashing::on_migration(BlockIndex b, const PageMask& pages, ProcessorId de
   note(b, pages, destination, now, Event::kMigration);
 }
 
-// The driver reports a GPU's loss twice: of the right to write, and of the right to atomics, which comes with it.
+// The driver reports a GPU's loss twice: of the permission to write, and of the permission for atomics, which it
+// includes.
 void Thrashing::on_revocation(BlockIndex b, const PageMask& pages, ProcessorId processor, Nanoseconds now) {
   note(b, pages, processor, now, Event::kRevocation);
   if (processor.is_gpu()) note(b, pages, processor, now, Event::kRevocation);
@@ -250,7 +251,7 @@ Thrashing::Hint Thrashing::hint(BlockIndex b, unsigned index, Page& page, Proces
   if (now - page.last > lapse_ && page.pinned_at.is_none()) return {};
   page.processors |= requester.bit();
 
-  // A new throttle window has another winner than the last one: the requester, or none yet.
+  // A new throttle window has another winner than the previous one: the requester, or none yet.
   if (now > page.throttle_end) {
     page.throttle_end = now + ns(context_.system.driver.thrashing_nap_ns);
     page.winner = page.winner == requester ? kNoProcessor : requester;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver's thrashing heuristic: a page that bounces between processors is throttled for one of them, then pinned.
 //
-// Follows NVIDIA UVM 580 uvm_perf_thrashing.c. One GPU that evicts and refaults never triggers it: per-page tracking of
-// a block starts only with an event whose destination differs from the block's last one, within the lapse. Until then a
-// block costs one stamp of 16 bytes. Revocations under read duplication count alike: pages that the CPU wrote and a GPU
-// writes again and again become thrashing, and later prefetches in their block leave them alone. Time only passes with
-// the callers' `now`; pins run out when expire() is called.
+// Follows NVIDIA UVM 580 uvm_perf_thrashing.c. A single GPU that evicts and refaults never triggers it: tracking by
+// page starts in a block only with an event whose destination differs from the block's previous one, within the lapse.
+// Until then a block takes one stamp of 16 bytes. Revocations under read duplication count too: pages that the CPU
+// wrote and a GPU writes repeatedly become thrashing, and later prefetches in their block exclude them. Time is only
+// known from the callers' `now`; pins expire when expire() is called.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class Thrashing {
   // Counts a move of `pages` to `destination` by a fault, prefetch or access-counter migration (not eviction, not user
   // calls, not first touch, not read duplication). Pinned pages among them are ignored.
   void on_migration(BlockIndex block, const PageMask& pages, ProcessorId destination, Nanoseconds now);
-  // Counts the loss of `processor`'s right to write pages that were read-duplicated; it keeps its mappings.
+  // Counts that `processor` lost the permission to write pages that were read-duplicated; it keeps its mappings.
   void on_revocation(BlockIndex block, const PageMask& pages, ProcessorId processor, Nanoseconds now);
   // Resets the thrashing state of `pages` after user migrations, read duplication or hints. Returns the pages that were
   // pinned; the caller must remove their remote mappings.
@@ -48,12 +48,13 @@ class Thrashing {
   void forget(BlockIndex block);
 
   struct Verdict {
-    PageMask throttled;          // not serviced now; they fault again after the replay
-    Nanoseconds throttle_end{};  // latest of them; a throttled CPU thread sleeps until then and tries again
-    PageMask pinned_here;        // placed on the requester
-    PageMask pinned_to_host;     // placed on the host; a GPU requester maps them remotely
-    PageMask pinned_to_peer;     // placed on another GPU (pin_location), mapped remotely
-    // Other processors that fight over the pinned pages and can map them where they are placed.
+    PageMask throttled;  // not serviced now; they fault again after the replay
+    // latest end of the throttling; a throttled CPU thread sleeps until then and tries again
+    Nanoseconds throttle_end{};
+    PageMask pinned_here;     // placed on the requester
+    PageMask pinned_to_host;  // placed on the host; a GPU requester maps them remotely
+    PageMask pinned_to_peer;  // placed on another GPU (pin_location), mapped remotely
+    // Other processors that contend for the pinned pages and can map them where they are placed.
     struct RemoteMapping {
       ProcessorId processor;
       PageMask pages;

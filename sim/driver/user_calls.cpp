@@ -161,7 +161,8 @@ void UserCalls::spend_on_host_block(Work& work, BlockIndex b, const PageMask& pa
 }
 
 void UserCalls::set_preferred(Work& work, BlockIndex b, const PageMask& pages, ProcessorId processor) {
-  // A preferred processor holds no remote mappings: it faults and pulls the pages. The one before may now hold some.
+  // A preferred processor has no remote mappings: it faults and migrates the pages to itself. The previous preferred
+  // processor may have some from now on.
   if (processor.is_gpu()) unmap(context_, b, processor.gpu(), pages - context_.space.pages(b, processor).resident);
   map_after_migration(context_, work, b, pages);
 }

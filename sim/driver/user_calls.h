@@ -33,7 +33,7 @@ class UserCalls {
   // Executes cudaMemAdvise of the spans, which moves no pages: pages of the spans get the hint, others of the same
   // block do not. Returns when the call returns.
   Nanoseconds advise(std::span<const BlockSpan> spans, trace::Advice advice, ProcessorId processor, Nanoseconds start);
-  // Executes cudaMemDiscardBatchAsync, in the driver's variant that unmaps, so that a later write is seen.
+  // Executes cudaMemDiscardBatchAsync in the driver's variant that unmaps the pages, so that a later write faults.
   void discard(std::span<const BlockSpan> spans);
 
  private:
@@ -50,7 +50,7 @@ class UserCalls {
   DriverContext& context_;
   Residency& residency_;
   Thrashing& thrashing_;
-  config::DriverCosts call_costs_;  // for the steps of a prefetch: only evictions and host allocations cost time
+  config::DriverCosts call_costs_;  // costs of the steps of a prefetch: all are 0 except evictions and host allocations
 };
 
 }  // namespace uvmsim::driver

@@ -188,7 +188,7 @@ bool HintedProgram::next(Record& record) {
   return true;
 }
 
-// Reads records until the kernel is there that the farthest prefetch of the first record may look at.
+// Reads records until it has the kernel that the farthest prefetch of the first record may refer to.
 void HintedProgram::fill() {
   Record record;
   while (kernels_ahead_ <= farthest_ && source_(record)) {
@@ -249,7 +249,7 @@ void HintedProgram::apply(When when, std::string_view name, ObjectId id, const L
   }
 }
 
-// Adds prefetches of memory that a kernel ahead of the launched one touches and that is allocated by now.
+// Adds prefetches of the memory that a kernel ahead of the launched one touches, as far as it is allocated already.
 void HintedProgram::prefetch_of(const Kernel& launched) {
   for (const HintRule& rule : rules_) {
     if (rule.when != When::kKernel || !matches(rule.name, launched.name)) continue;

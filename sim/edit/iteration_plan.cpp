@@ -16,7 +16,8 @@ bool is_operation(const Record& record) {
   return is_one_of<Kernel, Memcpy, Memset, Prefetch, Advise, Discard, HostAccess>(record);
 }
 
-// Returns whether the object is a segment of a framework's allocator: one opened for a tensor that had no room.
+// Returns whether the object is a segment of a framework's allocator: one allocated because no segment had room for a
+// tensor.
 bool is_segment(const std::vector<Record>& records, std::size_t at) {
   const auto* object = std::get_if<ObjectAlloc>(&records[at]);
   if (object == nullptr) return false;
@@ -32,10 +33,10 @@ std::string text(const Allocation& allocation) {
   return fmt::format("{} {} ({} bytes)", allocation.tensor ? "tensor" : "object", allocation.id, allocation.bytes);
 }
 
-// Pairs each of `freed` with what takes its place; returns the obstacle if nothing does.
+// Pairs each of `freed` with memory that replaces it; returns the obstacle if there is none.
 std::string pair_up(const std::vector<Allocation>& freed, const std::vector<Allocation>& kept,
                     std::vector<std::pair<ObjectId, ObjectId>>& pairs) {
-  // The search goes from the end: kept memory is mostly made late (gradients), other memory of that size before it.
+  // The search goes from the end: kept memory is mostly allocated late (gradients), after other memory of that size.
   const Allocation* unpaired = nullptr;
   auto next = kept.rbegin();
   for (auto old = freed.rbegin(); old != freed.rend(); ++old) {

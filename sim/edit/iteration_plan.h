@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan to run a recorded iteration again: which ids a repetition replaces, and by which.
 //
-// An iteration is balanced if memory is afterwards as it was before. Memory that it frees but did not allocate
-// (gradients that live until zero_grad, a loss, a cache that grows) comes from the iteration before; in its place the
-// iteration keeps memory of its own. The two are paired by size, in order of allocation and from the last; or in order
-// alone, if as many are kept as freed and none is smaller (a cache that grows). Each pass frees what the pass before it
-// kept. Segments of a framework's allocator that an iteration opens and keeps are opened by the first pass only.
+// An iteration is balanced if memory is the same afterwards as before. Memory that it frees but did not allocate
+// (gradients that live until zero_grad, a loss, a cache that grows) comes from the iteration before; in exchange the
+// iteration keeps memory of its own. The plan pairs the two by size, in order of allocation and from the last; or by
+// order alone, if as many are kept as freed and none is smaller (a cache that grows). Each pass frees the memory that
+// the pass before it kept. Segments of a framework's allocator that an iteration allocates and keeps are allocated by
+// the first pass only.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ struct Allocation {
 
 struct IterationRecords {
   std::vector<Record> records;
-  std::vector<Allocation> freed_from_before;  // in the order of the frees, without what it allocated itself
+  // in the order of the frees, without memory that the iteration itself allocated
+  std::vector<Allocation> freed_from_before;
 };
 
 struct IterationPlan {
@@ -41,7 +43,7 @@ struct IterationPlan {
   std::unordered_set<ObjectId> freed_at_the_end;  // by the last pass only
 };
 
-// `ends_program`: frees behind the last operation are left to the last pass if other passes still need the memory.
+// `ends_program`: frees after the last operation are left to the last pass if other passes still need the memory.
 IterationPlan plan_repetition(const IterationRecords& iteration, bool ends_program);
 
 // Returns the allocation in the record, without its order, or the id of what it frees; nothing for other records.

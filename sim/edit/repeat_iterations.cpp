@@ -29,7 +29,7 @@ std::int64_t time_of(const std::vector<Record>& records) {
   return total;
 }
 
-// Returns whether the record follows, after the last operation, a free that only ends the program.
+// Returns whether the record comes after the last operation and is, or follows, a free that only ends the program.
 bool is_behind_program(const std::vector<Record>& records, std::size_t at, const IterationPlan& plan) {
   if (plan.freed_at_the_end.empty()) return false;
   const auto is_operation = [](const Record& record) {
@@ -101,7 +101,7 @@ IterationRepeater::Passes IterationRepeater::passes() const {
   return {repeated_->number, repetitions_ + (plan_.freed_at_the_end.empty() ? 1 : 0)};
 }
 
-// Reads one record of the source into `ready_` or into the iteration that is held back.
+// Reads one record of the source into `ready_` or into the iteration that is kept for repetition.
 bool IterationRepeater::read() {
   Record record;
   if (!source_(record)) return false;
@@ -170,7 +170,8 @@ void IterationRepeater::end_of_source() {
   }
 }
 
-// Passes on the rest of the program after fewer iterations than it recorded, unless it uses memory of the others.
+// Passes on the rest of the program after fewer iterations than it recorded, unless it uses memory of the omitted
+// iterations.
 void IterationRepeater::keep_without_left_out() {
   std::uint64_t number = open_first_;
   for (Record& record : open_.records) {
@@ -257,7 +258,7 @@ void IterationRepeater::find_next_of_pass() {
 void IterationRepeater::leave_out(std::uint64_t repetitions) {
   ends_without_last_pass_ = pass_ + repetitions > repetitions_;
   repetitions_ -= repetitions;
-  at_ = 0;  // the next pass may be the last one now
+  at_ = 0;  // the next pass may be the last one by now
   find_next_of_pass();
 }
 

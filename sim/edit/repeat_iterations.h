@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recording of a few marked iterations, replayed as if the program had run N of them.
 //
-// The records before the first iteration run once, then the recorded iterations, one of which is repeated until N are
-// done, then the rest. If N is smaller than the recorded number, the first N run, then the rest, without the frees of
-// memory that was allocated in an iteration left out.
+// The records before the first iteration run once, then the recorded iterations, one of which is repeated until N have
+// run, then the rest. If N is smaller than the recorded number, the first N run, then the rest; frees of memory that an
+// omitted iteration allocated are left out.
 //
-// The repeated iteration is the last but one of the recorded ones, as the last also holds the end of the program; if
-// that is iteration 0 (warm-up) or unbalanced, it is the last. Passes of the last one omit the frees behind its last
-// operation that only end the program, and the host's time from the first of these on (a framework's end takes 5 to 30
-// ms). Repetitions come directly before the repeated iteration, so that it and the rest stay as recorded. Records
-// between two iterations belong to the later one.
+// The repeated iteration is the second to last of the recorded ones, because the last also contains the end of the
+// program. If the second to last is iteration 0 (warm-up) or unbalanced, the last is repeated. Its passes then omit the
+// frees after its last operation that only end the program, and the host's time from the first of these on (a
+// framework's end takes 5 to 30 ms). Repetitions come directly before the repeated iteration, so that it and the rest
+// stay as recorded. Records between two iterations belong to the later one.
 //
 // A repetition allocates under ids of its own (iteration_plan.h says which). Events keep their numbers: CUDA programs
 // record the same event again and again.
@@ -32,7 +32,7 @@ class IterationRepeater {
  public:
   using Source = std::function<bool(Record&)>;  // false at the end of the trace
 
-  // As many iterations as times and ids allow, for a program that the replay cuts off.
+  // As many iterations as time and ids allow, for a replay that cuts the program off.
   static constexpr std::uint64_t kEndless = ~std::uint64_t{0};
 
   // With 0 iterations, next() returns the records of the source unchanged. The source must outlive it.
@@ -40,17 +40,17 @@ class IterationRepeater {
 
   // Returns the next record of the longer or shorter program; false at its end. Buffers the records of two iterations
   // at most. Throws InputError if no iteration can be repeated (naming the object that prevents it), and if the trace
-  // marks no iterations, ends within one, or goes on with memory of an iteration left out.
+  // marks no iterations, ends within one, or later uses memory of an omitted iteration.
   bool next(Record& record);
   // Returns the last record's number in the recording, from 1: the same in every pass.
   std::uint64_t number() const { return number_; }
 
-  // Returns whether the record that next() returned last begins a repetition. The first pass does not count, as it
-  // opens memory that stays.
+  // Returns whether the record that next() returned last begins a repetition. The first pass does not count, because it
+  // allocates segments that stay.
   bool begins_repetition() const { return begins_repetition_; }
-  // at_repetition() returns whether the next record will be such a one. Then repetitions_left() passes from there on
-  // can be left out, and leave_out() skips that many. Later records use the memory that the last returned pass keeps,
-  // and their marks count without the passes left out. The last pass stays if it also ends the program.
+  // at_repetition() returns whether the next record will begin a repetition. Then repetitions_left() passes from there
+  // on can be skipped, and leave_out() skips that many. Later records use the memory that the last returned pass keeps,
+  // and their marks do not count skipped passes. The last pass is not skipped if it also ends the program.
   bool at_repetition() const {
     return repeated_ && ready_.empty() && pass_begins_ && pass_ != 0 && pass_ <= repetitions_;
   }
@@ -101,8 +101,8 @@ class IterationRepeater {
   bool pass_begins_ = false, begins_repetition_ = false;
   std::uint64_t records_read_ = 0;
   std::deque<Numbered> ready_;    // to be returned first
-  std::deque<Unit> held_;         // the last two iterations, of which one may have to be repeated
-  IterationRecords open_;         // records behind them
+  std::deque<Unit> held_;         // the last two iterations; one of them may have to be repeated
+  IterationRecords open_;         // records after these iterations
   std::uint64_t open_first_ = 0;  // number of the first record in `open_`
   std::unordered_set<ObjectId> left_out_;
 
@@ -113,8 +113,8 @@ class IterationRepeater {
   std::size_t at_ = 0;  // within the pass
   bool ends_without_last_pass_ = false;
   ObjectId next_id_ = 0;
-  std::unordered_map<ObjectId, ObjectId> names_;  // new ids, of the pass that gave the last record
-  std::deque<Numbered> rest_;                     // records behind the passes
+  std::unordered_map<ObjectId, ObjectId> names_;  // maps ids to new ids, for the pass of the last returned record
+  std::deque<Numbered> rest_;                     // records after the passes
 };
 
 }  // namespace uvmsim::trace

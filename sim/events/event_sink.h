@@ -32,7 +32,7 @@ struct FaultBatchEvent {
   std::uint64_t lowest_address;  // lowest of the faulting pages serviced or found stale
   std::uint32_t raw_faults, faulting_pages, blocks;
   bool write;                        // access of the lowest page
-  std::uint32_t pages = 0, sms = 0;  // distinct ones of the faults, stale pages included
+  std::uint32_t pages = 0, sms = 0;  // distinct pages and SMs of the faults, stale pages included
 };
 struct TransferEvent {
   std::int32_t device;
@@ -77,8 +77,8 @@ struct RangeEvent {
   std::string_view name;
   Nanoseconds start, end;
 };
-// The process had a GPU that several share in time slices, whether it computed or not. Before `start` the GPU switched
-// to it, and computed for no process.
+// The turn of a process on a GPU that several share in time slices, whether the process computed or not. Between
+// `change` and `start` the GPU switched to it and computed for no process.
 struct TurnEvent {
   std::int32_t device;
   Nanoseconds change;  // begin of the switch; `start` if the GPU was idle
@@ -91,8 +91,8 @@ struct TurnEvent {
 struct AddressRun {
   std::uint64_t address, bytes;
 };
-// The program allocated managed memory, or its framework a tensor in it, in host time, which is ahead of the GPU:
-// memory that the framework reuses may still be in use by work launched before.
+// The program allocated managed memory, or its framework a tensor in it. The time is the host's, which is ahead of the
+// GPU: memory that the framework reuses may still be in use by work launched before.
 struct AllocationEvent {
   std::uint64_t id;  // in the trace
   std::string_view name;
@@ -108,8 +108,8 @@ struct FreeEvent {
   std::uint64_t record;
   Nanoseconds at;
 };
-// A range or iteration mark as the host passes it: records with numbers between its begin and its end belong to it.
-// (RangeEvent is the time when the GPU reached it.)
+// The host passes the begin or the end of a range or iteration: records with numbers between the two belong to it.
+// (RangeEvent has the time when the GPU reached it.)
 enum class RangeEdge : std::uint8_t { kPush, kPop, kIterationBegin, kIterationEnd };
 struct HostRangeEvent {
   RangeEdge edge;
@@ -117,7 +117,7 @@ struct HostRangeEvent {
   std::uint64_t index;  // of the iteration
   std::uint64_t record;
 };
-// The GPU passes the mark of an iteration: the counters of an iteration are between these marks.
+// The GPU passes the mark of an iteration: an iteration's counters are the differences between its marks.
 struct IterationEvent {
   std::uint64_t index;
   bool begin;

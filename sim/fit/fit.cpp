@@ -126,14 +126,15 @@ class Study {
   struct Search {
     std::uint64_t low = 1000, high = 0;  // 0: not found yet
     bool done() const { return low == kLargestOsfThousandths || (high != 0 && high - low <= kFinestStep); }
-    // Returns factors at doubling distances from 1, as a run with less memory takes longer; then the middle.
+    // Returns the next factor to try: factors at doubling distances from 1, because a run with less memory takes
+    // longer; then the middle of the remaining range.
     std::uint64_t next() const {
       if (high != 0) return (low + high) / 2;
       return std::min(kLargestOsfThousandths, 1000 + std::max(kFinestStep, 2 * (low - 1000)));
     }
   };
 
-  // Searches on all machines concurrently: each step of one machine follows from its previous step.
+  // Searches on all machines concurrently: each step on a machine depends on that machine's previous step.
   void find_affordable_factors() {
     std::vector<Search> searches(machines_.size());
     for (int step = 1; !std::ranges::all_of(searches, &Search::done); ++step) {

@@ -33,8 +33,8 @@ struct Change {
 
 struct Machine {
   config::Calibration calibration;
-  report::RunRecord run;          // with all of one GPU's memory, with its baseline and its uncertainty
-  bool fits = false;              // all of the program at its peak
+  report::RunRecord run;          // with all of one GPU's memory; includes its baseline and its uncertainty
+  bool fits = false;              // the GPU holds the whole program at its peak
   bool is_within_budget = false;  // the slowdown of `run`
   // The largest factor (footprint / memory) known to be within the budget; a factor larger by at most 0.05 is not. The
   // value is 1000 if the first step is too slow already, and kLargestOsfThousandths if all steps are within. Slowdowns

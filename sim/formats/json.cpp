@@ -102,7 +102,7 @@ class StrictTree {
     open_.push_back(&place(kind));
     ordered_json& opened = *open_.back();
     if (auto* items = opened.get_ptr<ordered_json::array_t*>()) items->reserve(kUsualItems);
-    // A growing list of members copies their values; those of a line's own object are long.
+    // A growing list of members copies their values, and the values of a line's own object are long.
     if (open_.size() == 1 && opened.is_object()) members(opened).reserve(kUsualMembers);
     return true;
   }

@@ -23,10 +23,10 @@ inline constexpr std::size_t kLargestJsonFile = std::size_t{4} << 20;
 // column) or has a key twice in one object (with its JSON pointer). The order of keys is kept.
 nlohmann::ordered_json read_json_file(const std::filesystem::path& path, std::size_t largest_bytes = kLargestJsonFile);
 
-// Parses one line of a file of JSON lines, where lists are long. Throws InputError (without the place; the caller adds
-// it) for text that is not one JSON value, for a repeated key, and beyond these limits: no record is nested as deeply,
-// and values (numbers, texts, lists, objects) take far more memory than their text. The order of keys is kept; integers
-// of 64 bits are exact, larger ones become fractions.
+// Parses one line of a file of JSON lines, whose lists may be long. Throws InputError (without the place; the caller
+// adds it) for text that is not one JSON value, for a repeated key, and beyond these limits. No record is nested that
+// deeply, and values (numbers, texts, lists, objects) take far more memory than their text. The order of keys is kept;
+// integers of 64 bits are exact, larger ones become fractions.
 inline constexpr std::size_t kMaxJsonLineDepth = 16;
 inline constexpr std::size_t kMaxJsonLineValues = 12000000;
 nlohmann::ordered_json parse_json_line(std::string_view text);

@@ -56,7 +56,8 @@ bool begins_with(const std::string& path, std::string_view magic) {
   return file.read(start.data(), static_cast<std::streamsize>(start.size())) && start == magic;
 }
 
-// Refuses a file with unapplied changes beside it, which would be ignored. A journal without changes begins with zeros.
+// Refuses a file with unapplied changes in a journal beside it, because they would be ignored. A journal without
+// changes begins with zeros.
 void refuse_unfinished(const std::string& path) {
   constexpr std::string_view kJournal("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
   std::error_code ignored;

@@ -23,7 +23,7 @@ class CompressedFile::Gzip {
   Gzip& operator=(const Gzip&) = delete;
 
   void add(std::string_view bytes, int flush) {
-    // zlib only reads it.
+    // zlib does not write to this pointer.
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     stream_.avail_in = static_cast<uInt>(bytes.size());
     do {
@@ -35,7 +35,7 @@ class CompressedFile::Gzip {
   }
 
  private:
-  static constexpr int kLevel = 4;  // for a picture of a run speed matters more than the last percent
+  static constexpr int kLevel = 4;  // speed matters more than the last percent of size
 
   AtomicFile& file_;
   z_stream stream_{};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr TermKind kTable = TermKind::kTable, kColumn = TermKind::kColumn;
 
-// The counters have their own descriptions.
+// Counters are not in this table: they have descriptions of their own.
 constexpr Term kColumns[] = {
     // Tables of `uvmsim run`
     {"footprint", "GPU memory (2 MiB chunks) that holds all live managed memory at its peak", kTable},

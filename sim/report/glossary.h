@@ -12,7 +12,7 @@ enum class TermKind { kCounter, kColumn, kTable };
 
 struct Term {
   std::string_view name;     // as in tables, JSON and CSV
-  std::string_view meaning;  // with the unit, where the name does not end in it
+  std::string_view meaning;  // ends with the unit if the name does not
   TermKind kind = TermKind::kCounter;
 };
 

@@ -44,7 +44,7 @@ std::int64_t HeatGrid::reach(Nanoseconds at) {
 void HeatGrid::reach_page(std::uint64_t last_page) {
   while (last_page / bucket_pages_ >= addresses_) {
     fold(1, 2);
-    // Both halves are settled up to the same moment before they are merged.
+    // The residency of both halves is added up to the same moment before they are merged.
     std::vector<Level> merged(addresses_);
     const std::uint32_t old = addresses_;
     bucket_pages_ *= 2;

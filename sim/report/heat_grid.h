@@ -25,7 +25,7 @@ class HeatGrid {
     std::uint64_t touched_bytes = 0;     // by kernels and copies, once per kernel that touches them
     std::uint64_t faulted_bytes = 0;
     std::uint64_t loaded_bytes = 0;   // copied to the GPU
-    std::uint64_t evicted_bytes = 0;  // pages that left by eviction
+    std::uint64_t evicted_bytes = 0;  // bytes of pages that were evicted
 
     bool empty() const { return *this == Cell{}; }
     bool operator==(const Cell&) const = default;
@@ -35,7 +35,8 @@ class HeatGrid {
   // At least one bucket each.
   HeatGrid(std::uint32_t time_buckets, std::uint32_t address_buckets);
 
-  // Records that pages [first, first + count) came or left. Times may go back a little; the last time counts then.
+  // Records that pages [first, first + count) became resident or left. If `at` is earlier than the last call's, the
+  // last call's time counts.
   void change_residency(Nanoseconds at, std::uint64_t first_page, std::uint64_t count, bool came);
   // Adds bytes to a member of the cells; at most one byte per byte of [address, address + bytes).
   void add(std::uint64_t Cell::*member, Nanoseconds at, std::uint64_t address, std::uint64_t bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The allocation that owns each page of the simulated address space: an integer per page, 0 for none. Memory grows with
-// the number of changes of the owner from one page to the next, not with the pages.
+// the number of places where neighbouring pages have different owners, not with the number of pages.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,9 @@ class PageOwners {
   void set(std::uint64_t first_page, std::uint64_t end_page, std::uint32_t owner) {
     if (first_page >= end_page) return;
     auto run = run_of(first_page);
-    if (run->second == owner && end_of(run) >= end_page) return;  // as for most touches
-    // Runs that begin in [first_page, end_page] go; then those of the pages and of what follows them begin anew.
+    if (run->second == owner && end_of(run) >= end_page) return;  // most touches end here
+    // Runs that begin in [first_page, end_page] are removed; then a run for these pages and one for the pages after
+    // them are added.
     const std::uint32_t before = run->first < first_page ? run->second
                                  : first_page == 0       ? kNobody
                                                          : std::prev(run)->second;

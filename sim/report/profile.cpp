@@ -217,7 +217,8 @@ void Profile::on(const ActorEvent& event) {
   }
 }
 
-// Returns the operation on the GPU that touches the page; else one that runs there; else null.
+// Returns the operation on the GPU that touches the page; if there is none, any operation that runs there; if there is
+// none, null.
 Profile::Running* Profile::running_at(std::int32_t device, std::uint64_t page) {
   Running* found = nullptr;
   for (auto& [stream, running] : running_) {
@@ -253,7 +254,7 @@ void Profile::on(const FaultBatchEvent& event) {
   ++operation.fault_batches;
   operation.raw_faults += event.raw_faults;
   operation.traffic.fault_service_ns += static_cast<std::uint64_t>(service_ns);
-  // A batch that had nothing to serve has no kernel.
+  // A fault batch without faults to serve has no kernel.
   if (batch.pages.empty()) batch.pages[0] = 1;
   share_out(service_ns, batch.pages, [&](std::uint32_t owner, std::int64_t share) {
     Allocation::Use& use = allocations_[owner].use_in(iteration_);

@@ -53,7 +53,7 @@ class Profile final : public EventSink {
   // An operation that has begun and not ended.
   struct Running {
     std::size_t operation = 0;
-    std::vector<Pages> touched;                       // ascending, disjoint
+    std::vector<Pages> touched;
     std::map<std::uint32_t, std::uint64_t> faulting;  // pages by allocation
   };
   // The pages that the current fault batch has served so far.

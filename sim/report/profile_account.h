@@ -53,7 +53,7 @@ inline constexpr std::int64_t kNoIteration = -1;
 
 // A kernel, copy, prefetch or discard; or all accesses of the CPU to managed memory in one iteration.
 struct Operation {
-  std::optional<WorkKind> kind;  // nothing: the CPU's
+  std::optional<WorkKind> kind;  // empty: accesses of the CPU
   std::uint32_t name = 0;        // index in the table of names
   std::uint64_t record = 0;
   std::int64_t iteration = kNoIteration;

@@ -16,7 +16,7 @@ std::string_view kind_name(const std::optional<WorkKind>& kind) {
   return kind ? kNames[static_cast<std::size_t>(*kind)] : "host";
 }
 
-// Returns the lifetime class, the only hint in a trace at a tensor's purpose.
+// Returns the lifetime class, the only hint in a trace at the purpose of a tensor.
 std::string_view lifetime(const Allocation& allocation) {
   if (allocation.allocated_in == kNoIteration) return "program";
   if (allocation.freed_in == allocation.allocated_in && allocation.freed_ns >= 0) return "iteration";

@@ -33,8 +33,8 @@ std::string time_scale_text(const TimeScaleResult& scale) {
 
 std::string flag(const std::optional<bool>& value) { return !value ? "" : *value ? "1" : "0"; }
 
-// Fields that say how the run settled, the same in every row, and empty where the trace marks no iterations. The row of
-// the whole run also has the range of the quoted iterations and both slowdowns.
+// Returns the fields that say how the run settled. They are the same in every row, and empty if the trace marks no
+// iterations. The row of the whole run also has the range of the quoted iterations and both slowdowns.
 ResultRow settled_fields(const RunRecord& record, const std::optional<SettledIterations>& settled, bool whole_run) {
   const auto if_settled = [&](std::uint64_t value) {
     return settled && settled->is_settled ? fmt::format("{}", value) : "";

@@ -15,8 +15,8 @@ inline constexpr const char* kBoundsSchema = "uvmsim.bounds/1";
 // the same run gives the same bytes everywhere. `system_json` of the record must be JSON.
 std::string result_json(const RunRecord& record);
 
-// Returns the line that result_json() would make of the same run with bounds. Of `bounded` it uses only the command,
-// the bounds and the time of the result. `result` is the line without bounds.
+// Returns the line that result_json() would make of the same run with bounds. `result` is the line without bounds. Uses
+// only the command, the bounds and the time of `bounded`.
 std::string result_json_with_bounds(const std::string& result, const RunRecord& bounded);
 
 // Formats bounds without a run (schema "uvmsim.bounds/1"). Of the record's result it uses only records, footprint and

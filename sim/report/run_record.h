@@ -72,7 +72,7 @@ struct Uncertainty {
 
 struct RunRecord {
   InputFile trace;
-  bool partial = false;  // the trace was cut off; only its whole part ran
+  bool partial = false;  // the trace was cut off; only its complete records ran
   trace::Header header;
   std::string system_json;  // the resolved system
   Provenance provenance;
@@ -83,14 +83,15 @@ struct RunRecord {
   // If more iterations were wanted than recorded: the reason why they cannot run; otherwise empty.
   std::string not_repeated;
   std::optional<std::uint64_t> touched_footprint_bytes;  // the dividend of the factor; absent: the allocated footprint
-  std::optional<UnlimitedRun> unlimited;   // if the run is its own baseline: itself; absent when not asked for
-  std::optional<RunBounds> bounds;         // absent when not asked for
+  std::optional<UnlimitedRun> unlimited;  // absent when not asked for; a run that is its own baseline is named here too
+  std::optional<RunBounds> bounds;        // absent when not asked for
   std::optional<Uncertainty> uncertainty;  // absent when not asked for
 };
 
-// The quoted iterations as one: means, rounded half up, and the extremes. For a settled run (engine/settled.h), whole
-// periods of the agreeing iterations. Otherwise the later half of the passes of the repeated iteration, or the last
-// iteration if none was repeated: this is no steady figure, and every output marks it and gives the extremes.
+// Summary of the quoted iterations: means, rounded half up, and the extremes. For a settled run (engine/settled.h)
+// these are whole periods of the agreeing iterations. Otherwise they are the later half of the passes of the repeated
+// iteration, or the last iteration if none was repeated: this is not a steady figure, and every output marks it and
+// gives the extremes.
 struct SettledIterations {
   bool is_settled = false;
   std::uint64_t learning = 0;  // iterations before the first settled one; all, if the run has not settled
@@ -104,7 +105,7 @@ struct SettledIterations {
 };
 // Absent when the trace marks no iterations.
 std::optional<SettledIterations> settled_iterations(const RunResult& result);
-// The quoted ones of result.iterations: `count` from `first` on.
+// The quoted iterations within result.iterations: `count` from `first` on.
 struct QuotedIterations {
   std::size_t first = 0, count = 0;
   bool contains(std::size_t number) const { return number >= first && number - first < count; }
@@ -114,8 +115,8 @@ QuotedIterations quoted_iterations(const RunResult& result);
 // Formats "settled after 7 of 24 iterations, period 2" or "not settled after 4 iterations".
 std::string settled_text(const SettledIterations& settled, std::uint64_t iterations);
 
-// Returns the footprint (the given one if there is one, else the touched one if that was asked for) over the capacity,
-// in thousandths.
+// Returns a footprint over the capacity, in thousandths: the given footprint if there is one, else the touched
+// footprint if it was asked for.
 std::uint64_t effective_osf_thousandths(const RunRecord& record);
 
 // The two readings of an oversubscription factor if a program holds device memory (engine/capacity.h): relative to the
@@ -139,14 +140,14 @@ std::uint64_t quoted_ns(const RunResult& result);
 // Widens the range by another run of the same point, with its baseline (RunRecord::unlimited) if there is one.
 void widen(Uncertainty& uncertainty, const RunRecord& run);
 
-// The two slowdowns are of the settled iterations, or of the whole run if the trace marks none. This one is relative to
-// the driver's own policies with enough memory; 0 when that run is absent.
+// Return slowdowns of the settled iterations, or of the whole run if the trace marks none. This one is relative to the
+// driver's own policies with enough memory; 0 when that run is absent.
 std::uint64_t slowdown_thousandths(const RunRecord& record);
 // This one is relative to everything resident and no cost of managed memory.
 std::uint64_t slowdown_ideal_thousandths(const RunRecord& record);
 
-// For commands that answer about memory alone: throws InputError where no kernel of the program touches any that is
-// known, so that its times say nothing about it.
+// For commands that answer about memory alone: throws InputError if no kernel of the program touches memory that the
+// trace knows, because its times then say nothing about memory.
 void require_touches(const RunRecord& record);
 
 }  // namespace uvmsim::report

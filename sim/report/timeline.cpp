@@ -32,7 +32,7 @@ enum GpuTrack : std::uint64_t {
   kFirstStream = 100
 };
 
-// Residency changes with every served block; a picture needs no more samples than this.
+// Residency changes with every served block; a picture needs fewer samples.
 constexpr Nanoseconds kResidencyInterval = microseconds(10);
 constexpr Nanoseconds kBucket = microseconds(1000);
 
@@ -47,7 +47,7 @@ std::uint64_t process_of(std::int32_t device) {
 
 }  // namespace
 
-// The sink for one of several programs. GPUs are shared, the host process is the program's own.
+// The sink for one of several programs. The programs share GPUs; each has a host process of its own.
 class Timeline::OfProgram final : public EventSink {
  public:
   OfProgram(Timeline& timeline, std::size_t program) : timeline_(timeline), program_(program) {}

@@ -22,7 +22,7 @@ class WindowFilter {
  public:
   explicit WindowFilter(const TimelineWindow& window) : window_(window) {}
 
-  // The begin of iterations and kernels is reported only to sinks that want accounts.
+  // Iterations and kernels report their begin only to sinks that want accounts.
   bool wants_accounts() const {
     return window_.by == TimelineWindow::By::kIterations || window_.by == TimelineWindow::By::kKernels;
   }
