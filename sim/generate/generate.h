@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthetic programs with known results. Each is a pull source of records that never holds the whole trace.
+// Synthetic programs with known results. Each yields its records one by one and never holds the whole trace.
 //
 // Every program allocates its objects (2 MB aligned, one after the other), writes them from the host unless told not
-// to, runs `repeats` iterations of `kernels` kernels each (pipeline: twice as many for every stage, and the copies
-// between them; a device synchronisation at the end of each iteration), and frees its objects. Accesses count in pages
-// of 4096 bytes. The same options give the same records on every machine.
+// to, runs `repeats` iterations of `kernels` kernels each, and frees its objects. (The pipeline runs twice as many
+// kernels for every stage, and the copies between them.) A device synchronisation ends each iteration. Accesses are
+// counted in pages of 4096 bytes. The same options give the same records on every machine.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class SyntheticProgram;
 struct GeneratorPattern {
   std::string_view name;
   std::string_view summary;
-  std::string_view answer;  // the closed form
+  std::string_view answer;  // the formula of its known results
   std::unique_ptr<SyntheticProgram> (*make)(const GeneratorOptions& options);
 };
 std::span<const GeneratorPattern> generator_patterns();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns whose thread blocks return to pages, so that they have phases. The accesses of each are described at the
-// end.
+// Patterns whose thread blocks return to pages, so that they have phases. The help texts at the end of this file
+// describe the accesses of each.
 #include <algorithm>
 
 #include "sim/common/error.h"

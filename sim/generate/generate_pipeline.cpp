@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline-parallel training: stages on separate GPUs, which pass activations and gradients on. The accesses of each
-// kernel are described at the end.
+// Pipeline-parallel training: stages on separate GPUs, which pass activations and gradients on. The help text at the
+// end of this file describes the accesses of each kernel.
 #include <algorithm>
 #include <vector>
 
@@ -24,9 +24,10 @@ class Pipeline final : public SyntheticProgram {
       throw_input_error("bytes is {}; allowed for pipeline over {} GPUs: at least {}", options.bytes, stages_,
                         units * kPageBytes);
     }
-    for (std::uint64_t s = 0; s < stages_; ++s) add_object(unit_);                     // weights
-    for (std::uint64_t s = 0; s < stages_; ++s) add_object((stages_ - s) * unit_);     // activations
-    for (std::uint64_t s = 0; s < stages_; ++s) add_buffer(unit_ / kMessageShare, s);  // messages of the neighbours
+    for (std::uint64_t s = 0; s < stages_; ++s) add_object(unit_);                  // weights
+    for (std::uint64_t s = 0; s < stages_; ++s) add_object((stages_ - s) * unit_);  // activations
+    // buffers for messages from the neighbours
+    for (std::uint64_t s = 0; s < stages_; ++s) add_buffer(unit_ / kMessageShare, s);
     schedule();
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns that depend on the seed. The accesses of each are described at the end.
+// Patterns that depend on the seed. The help texts at the end of this file describe the accesses of each.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -56,7 +56,7 @@ class Draws final : public SyntheticProgram {
     kernel.grid.x = static_cast<std::uint32_t>((options_.touches + kernel.block.x - 1) / kernel.block.x);
   }
 
-  // Adds the set of the touched pages, each with all its modes.
+  // Adds the set of touched pages, each with all modes in which it is accessed.
   void add_union(Kernel& kernel) {
     sorted_.clear();
     for (const Touch& touch : kernel.touches) {

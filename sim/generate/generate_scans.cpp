@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns that walk over their objects in order. The accesses of each are described at the end.
+// Patterns that walk over their objects in order. The help texts at the end of this file describe the accesses of each.
 #include <algorithm>
 
 #include "sim/common/error.h"
@@ -9,7 +9,7 @@ namespace uvmsim::trace {
 
 namespace {
 
-// Share k of K of n pages: [begin, end). Shares differ by at most one page.
+// Part k of K of n pages: [begin, end). Parts differ by at most one page.
 struct Share {
   std::uint64_t begin, end;
 };

@@ -4,7 +4,7 @@
 namespace uvmsim::gmmu {
 namespace {
 
-// Bit u of the result: all 16 pages of unit u are set.
+// Returns a number whose bit u is set if all 16 pages of unit u are set.
 std::uint32_t full_units(const PageMask& pages) {
   std::uint32_t units = 0;
   for (unsigned w = 0; w < PageMask::kWords; ++w) {

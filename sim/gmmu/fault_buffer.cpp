@@ -22,7 +22,7 @@ FaultBuffer::FaultBuffer(std::uint32_t depth, std::uint32_t sm_count, std::uint3
   last_entries_.resize(sm_count / sms_per_utlb + 1);
 }
 
-// The hardware's PUT as the driver would read it at `now`. Arrivals ascend from cached_put_ on.
+// Returns the hardware's PUT as the driver would read it at `now`. Arrivals ascend from cached_put_ on.
 std::uint32_t FaultBuffer::arrived(Nanoseconds now) const {
   std::uint32_t raw = 0;
   for (std::uint64_t index = get_; index != put_ && at(index).arrival <= now; ++index) raw += at(index).count;
@@ -59,7 +59,7 @@ std::span<const FaultEntry> FaultBuffer::fetch(Nanoseconds now, std::uint32_t li
         batch_.push_back({group.fault(), 0});
         into = &batch_.back();
       }
-      // The rest of the group goes where its first fault went.
+      // If the first fault of the group was merged, so are the others.
       const std::uint32_t instances = coalesce ? left : 1;
       into->instances += instances;
       if (group.access > into->fault.access) into->fault = group.fault();
@@ -72,7 +72,7 @@ std::span<const FaultEntry> FaultBuffer::fetch(Nanoseconds now, std::uint32_t li
   return batch_;
 }
 
-// The entry that a fault is merged with, or null (NVIDIA UVM 580: fetch_fault_buffer_try_merge_entry).
+// Returns the entry that a fault is merged with, or null (NVIDIA UVM 580: fetch_fault_buffer_try_merge_entry).
 FaultEntry* FaultBuffer::entry_of(const Group& group) {
   if (batch_.empty()) return nullptr;
   const LastEntry& last = last_entries_[group.sm / sms_per_utlb_];

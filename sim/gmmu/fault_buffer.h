@@ -40,17 +40,17 @@ class FaultBuffer {
   // driver merges (1 since Ampere, 2 on Volta).
   FaultBuffer(std::uint32_t depth, std::uint32_t sm_count, std::uint32_t sms_per_utlb = 1);
 
-  // Adds `count` equal raw faults of SM fault.sm. Returns how many are lost because the ring is full; they come again
-  // after a replay. Faults come in about ascending arrival: one that arrives before others in the ring is sorted in
-  // before them, but not before faults that the driver has seen. Equal times keep call order. A fault put ahead of its
-  // time takes its place in the ring at once.
+  // Adds `count` equal raw faults of SM fault.sm. Returns how many are lost because the ring is full; they are raised
+  // again after a replay. Faults are added in roughly ascending order of arrival: one that arrives before others in the
+  // ring is sorted in before them, but not before faults that the driver has seen. Equal times keep call order. A fault
+  // that is added before its arrival takes its place in the ring at once.
   std::uint32_t put(const RawFault& fault, std::uint32_t count = 1);
-  // Adds `count` faults that a flush will drop without a look at them. The ring must not be empty.
+  // Adds `count` faults that a flush will drop unread. The ring must not be empty.
   std::uint32_t put_behind(Nanoseconds arrival, std::uint32_t count);
 
   // Returns up to `limit` raw faults that arrived at or before `now`, in order. With `coalesce` adjacent duplicates are
-  // merged: with the same micro TLB's last entry of this batch if it is of the same page, else with the batch's last
-  // entry if that is of the same page and at least as intrusive. The result is valid until the next call of fetch().
+  // merged: with the last entry of the same micro TLB in this batch if it has the same page, else with the batch's last
+  // entry if that has the same page and is at least as intrusive. The result is valid until the next call of fetch().
   std::span<const FaultEntry> fetch(Nanoseconds now, std::uint32_t limit, bool coalesce);
   // Raw faults in the last fetch.
   std::uint32_t fetched_raw() const { return fetched_raw_; }
@@ -85,7 +85,7 @@ class FaultBuffer {
     FaultAccess access : 8 = FaultAccess::kRead;
     RawFault fault() const { return {arrival, page, sm, access}; }
   };
-  // Indices count up for ever; a position of the ring is an index modulo its size, a power of two.
+  // Indices increase without end; a position in the ring is an index modulo its size, a power of two.
   Group& at(std::uint64_t index) { return ring_[static_cast<std::size_t>(index & mask_)]; }
   const Group& at(std::uint64_t index) const { return ring_[static_cast<std::size_t>(index & mask_)]; }
   std::uint64_t put_at(Nanoseconds now) const;
@@ -99,7 +99,7 @@ class FaultBuffer {
   std::uint32_t size_ = 0;                            // raw faults from get_ to put_
   std::uint32_t fetched_raw_ = 0;
   std::vector<FaultEntry> batch_;
-  // Of a micro TLB, the last entry of fetch number `fetch`.
+  // The last entry of a micro TLB in fetch number `fetch`.
   struct LastEntry {
     std::uint64_t fetch = 0;
     std::uint32_t index = 0;

@@ -96,7 +96,8 @@ void Gmmu::look_up(L1& l1, Path& path, const Access& access, Tally& tally, Cost&
     ++tally.walks;
     ++cost.walks;
     cost.memory_reads += path.walk_cache.walk(access.block, access.tag, access.pages);
-    // A walk fetches the whole line. Pages that were invalidated since the last walk stay so until they are touched.
+    // A walk fetches the whole line. Pages that were invalidated since the last walk stay invalid until they are
+    // touched.
     const std::uint16_t pages = valid == 0 ? kAllPages : access.pages;
     path.l2_small.removed(path.l2.fill(set, tag, pages));
     if (valid == 0) path.l2_small.added(tag);

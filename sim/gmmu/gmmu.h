@@ -84,8 +84,8 @@ class Gmmu {
     std::uint16_t pages;  // bits within the group
   };
 
-  // Returns the block as the program names it. (Blocks of other programs, which it never maps, get names that nothing
-  // else has.)
+  // Returns the block number within the program's addresses. (Blocks of other programs, which this program never maps,
+  // get numbers that nothing else has.)
   BlockIndex local(BlockIndex block) const {
     constexpr std::uint64_t kNameBits = (std::uint64_t{1} << 36) - 1;
     return BlockIndex((block.value - origin_) & kNameBits);

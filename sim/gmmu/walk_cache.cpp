@@ -19,7 +19,7 @@ struct DirectoryLine {
   std::uint64_t tag, set;
 };
 constexpr DirectoryLine directory_line(BlockIndex block, std::uint32_t level) {
-  const std::uint32_t shift = (level == 1 ? 0 : 8 + 9 * (level - 2)) + 4;  // 4: 16 entries are a line
+  const std::uint32_t shift = (level == 1 ? 0 : 8 + 9 * (level - 2)) + 4;  // 4, because a line has 16 entries
   const std::uint64_t line = shift < 64 ? block.value >> shift : 0;
   return {((line << 4) | level) << 2, line + level};
 }
@@ -39,7 +39,7 @@ std::uint32_t WalkCache::walk(BlockIndex block, TlbTag tag, std::uint16_t pages)
   const std::uint16_t valid = cache_.touch(tag.set_index(), tag.bits);
   if ((valid & pages) == pages) return 0;
   fill(tag.set_index(), tag.bits, valid, valid == 0 ? kAllPages : pages);
-  // A 2 MB entry sits where level 1 would lead on. Levels above a cached one are not read.
+  // A 2 MB entry is in the place of a pointer to level 1. Levels above a cached one are not read.
   std::uint32_t reads = 1;
   for (std::uint32_t level = whole ? 2 : 1; reads < levels; ++level, ++reads) {
     const DirectoryLine line = directory_line(block, level);

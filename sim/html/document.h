@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The content of one page, read from its inputs, and the page itself: one HTML file with its style, scripts and data in
-// it, whose policy forbids a browser to load anything.
+// The content of one page, read from its inputs, and the page itself: one HTML file that contains its style, scripts
+// and data, and whose content security policy forbids a browser to load anything.
 #pragma once
 
 #include <nlohmann/json.hpp>

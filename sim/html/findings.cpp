@@ -24,7 +24,7 @@ using report::format_bytes;
 using report::format_count;
 using report::format_factor;
 
-constexpr std::size_t kMostPanels = 6;  // described in words; the charts show all
+constexpr std::size_t kMostPanels = 6;  // panels that are described in words; the charts show all
 
 std::string ms(std::uint64_t ns) {
   return ns >= 100'000'000 ? format_count((ns + 500'000) / 1'000'000) + " ms" : report::format_ms(ns) + " ms";
@@ -54,7 +54,7 @@ std::string percent_or_times(std::uint64_t part, std::uint64_t whole) {
   return thousandths < 2000 ? percent(part, whole) : times_text(thousandths) + " times the size";
 }
 
-// Formats "59 % of" or "5.82 times", to stand before another's time.
+// Formats "59 % of" or "5.82 times", for texts that continue with another's time.
 std::string share_of(std::uint64_t part, std::uint64_t whole) {
   const std::uint64_t thousandths = report::ratio_thousandths(part, whole);
   return thousandths < 2000 ? percent(part, whole) + " of" : times_text(thousandths) + " times";
@@ -116,7 +116,7 @@ std::string slowdown_text(const Group& group) {
   return fmt::format(", {} times as long as under the driver's own policies with room for all", times_text(*slowdown));
 }
 
-// Describes how the time rises along a curve, and how much moves at its end.
+// Describes how the time rises along a curve, and how many bytes move at its end.
 std::vector<std::string> course_of(const Curve& curve, const std::string& series) {
   const Group &first = curve.begin()->second, &last = curve.rbegin()->second;
   const ReportPoint& point = last.first();
@@ -213,7 +213,7 @@ Compared compared(const std::string& name, const Group& group) {
   return {name, low, group.mean(&ReportPoint::time_ns), high, group.seeds.size()};
 }
 
-// Lists the series that are faster than the base, by 1 % and more, at limits other than `but`; may be empty.
+// Lists the series that are faster than the base by at least 1 % at limits other than `but`; may be empty.
 std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const SeriesTable& table, const Limit& but,
                              std::size_t base_series) {
   constexpr std::size_t kMostLimits = 4;
@@ -243,7 +243,7 @@ std::string faster_elsewhere(const std::map<std::size_t, Curve>& panel, const Se
                      more == 0 ? "" : fmt::format("; and at {} limits more", more));
 }
 
-// Compares policies at the limit where most series can be compared; of equals the tightest limit.
+// Compares policies at the limit where most series can be compared; of several such limits, at the tightest.
 std::optional<std::string> policies_text(const std::map<std::size_t, Curve>& panel, const SeriesTable& table) {
   std::map<Limit, std::size_t> counts;
   for (const auto& [series, curve] : panel) {
@@ -304,7 +304,7 @@ Finding panel_finding(const Document& document, std::size_t number, const std::m
   return finding;
 }
 
-// Lists the conditions of all those numbers.
+// Lists the conditions under which the numbers of the page hold.
 Finding conditions(const Document& document) {
   Finding finding{"What these numbers hold for", {}};
   if (!document.series.shared.empty()) finding.say("In common: {}.", document.series.shared);

@@ -33,7 +33,7 @@ struct ReportPoint {
   bool are_drivers_policies = false;  // with any parameters
 
   enum class Limit : std::uint8_t { kNone, kFactor, kCapacity } limit = Limit::kNone;
-  std::uint64_t osf_thousandths = 0;  // as asked for, otherwise as it ran
+  std::uint64_t osf_thousandths = 0;  // as requested; without a request as it ran
   bool hypothetical = false;          // more memory than the GPU has
   bool partial_trace = false;
   std::uint64_t misfit_kernels = 0;  // by name: those that do not fit the access pattern of their name
@@ -56,8 +56,8 @@ struct ReportPoint {
 // Reads one result, schema uvmsim.result/3; `where` begins messages. Throws InputError.
 ReportPoint point_of_result(const nlohmann::ordered_json& result, const std::string& where);
 
-// The grouping of points into curves. A panel is a program on a system. Within it, points that differ only in their
-// limit and seed are a series; those that differ only in their seed are one place of it.
+// Groups points into curves. A panel is a program on a system. Within it, points that differ only in their limit and
+// seed are a series; points that differ only in their seed are one place of the series.
 struct Series {
   std::string label;  // its difference from the other series of all panels: "evict lru"
   bool are_drivers_policies = false;

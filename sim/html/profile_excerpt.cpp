@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 using Columns = std::vector<std::string>;
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
-constexpr int kLongestValueBytes = 256 << 20;  // fits the result of a run of many iterations
+constexpr int kLongestValueBytes = 256 << 20;  // large enough for the result of a run of many iterations
 constexpr const char* kProfileSchema = "uvmsim.profile/1";
 
 // Limits that a page can show and still open quickly.
@@ -80,7 +80,7 @@ Columns with_traffic(Columns own) {
   return own;
 }
 
-// Adds the columns from `first` on, which kTrafficColumns names.
+// Adds the columns from `first` on, whose names are in kTrafficColumns.
 void add_traffic(const SqliteReader::Row& row, std::size_t first, Sums& sums) {
   for (const auto& [name, member] : report::kTrafficColumns) {
     const std::uint64_t value = count_at(row, first++);
@@ -206,7 +206,7 @@ class ProfileReader {
     const auto found = names_.find(id);
     return found == names_.end() ? "" : found->second;
   }
-  // The long name is for lines of their own, and for cases where the labels of several kernels coincide.
+  // The long name is shown on lines of its own, and if the labels of several kernels are equal.
   std::string long_name_of(std::uint64_t id) const { return short_name(report::demangled_name(name_of(id))); }
   std::string label_of(std::uint64_t id) const { return short_name(report::kernel_label(name_of(id))); }
 
@@ -296,7 +296,7 @@ class ProfileReader {
     });
   }
 
-  // Returns the rows to show, and how much is left out. `row` makes one; rows are ordered by `sums_of`.
+  // Returns the rows to show, and how much is left out. `row` creates a row; rows are ordered by `sums_of`.
   template <class Rows, class SumsOf, class MakeRow>
   static Json table_of(Rows& rows, const Json& columns, SumsOf&& sums_of, MakeRow&& row) {
     longest_first(rows, sums_of);

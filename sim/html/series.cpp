@@ -21,7 +21,7 @@ bool is_place(std::string_view key) {
   return key == "osf" || key == "capacity_bytes" || key == "seed" || key == "limit" || belongs_to(key, "hypothetical");
 }
 
-// A differing number of the system is sufficient; its name is not needed.
+// It is enough to say that the systems differ in a number; its name is not needed.
 std::string text_of(const ReportPoint& point, const std::function<bool(std::string_view)>& wanted) {
   return compare::describe_run(point.view, wanted);
 }

@@ -23,7 +23,7 @@ constexpr std::string_view kDoubleRule = "========";
 constexpr std::string_view kTensorStart = "Tensor start -", kTensorEnd = "Tensor end -";
 constexpr std::size_t kMostRanges = std::size_t{1} << 24;    // of one kernel
 constexpr std::size_t kMostAccesses = std::size_t{1} << 28;  // lines of one mem_trace file
-constexpr std::size_t kCompactAt = std::size_t{1} << 16;     // accesses kept before repeats are joined
+constexpr std::size_t kCompactAt = std::size_t{1} << 16;     // number of accesses at which repeated ones are joined
 constexpr std::uint64_t kMostAccessBytes = 1 << 20;          // one instruction of one thread
 constexpr std::uint64_t kReadFlag = 1, kWriteFlag = 2, kAtomicFlag = 4;
 
@@ -197,7 +197,7 @@ struct AccelprofReader::State {
     }
   }
 
-  // Joins the access to the last one, or compacts the list: most accesses follow the one before or repeat one.
+  // Joins the access to the last one, or compacts the list: most accesses continue or repeat an earlier one.
   void add_access(const AccelprofRange& range, std::uint64_t flags, AccelprofKernel& kernel) {
     unsigned bits = (flags & kReadFlag) != 0 ? 1u : 0u;
     if ((flags & kWriteFlag) != 0) bits |= 2u;

@@ -28,8 +28,8 @@ struct AccelprofAccess {
 struct AccelprofKernel {
   std::string name;
   std::string operation;                    // uvm_advisor: the framework's operator around it
-  std::vector<AccelprofRange> allocations;  // uvm_advisor: touched ones; else live ones
-  std::vector<AccelprofRange> tensors;      // likewise
+  std::vector<AccelprofRange> allocations;  // uvm_advisor: those that were touched; other tools: those that were live
+  std::vector<AccelprofRange> tensors;      // as for allocations
   std::vector<AccelprofAccess> accesses;    // only in mem_trace and hot_analysis
   std::uint64_t warps = 0;                  // mem_trace: one more than the largest number; 0 = unknown
 };

@@ -30,7 +30,7 @@ std::vector<ObjectAccess> AccessSet::take() {
     }
     if (mode != AccessMode::kWrite) read_to = std::max(read_to, end);
     if (mode != AccessMode::kRead) written_to = std::max(written_to, end);
-    // Emits quanta that no later piece changes: up to the begin of the next one.
+    // Emits quanta that no later piece changes: those before the begin of the next piece.
     const bool last = i + 1 == pieces_.size() || pieces_[i + 1].object != object;
     const std::uint64_t stop = std::min(last ? UINT64_MAX : pieces_[i + 1].first, std::max(read_to, written_to));
     for (std::uint64_t at = first; at < stop;) {

@@ -33,7 +33,7 @@ struct WireField {
   std::string_view bytes;   // of a text or a message
   bool is_bytes = false;
 };
-// Takes the next field from the front; false where the message is damaged.
+// Takes the next field from the front; returns false if the message is damaged.
 bool take_wire_field(std::string_view& message, WireField& field) {
   std::uint64_t key = 0;
   if (!take_varint(message, key)) return false;
@@ -88,7 +88,7 @@ class ExecutionTraceReader {
                       fmt::format(format, std::forward<Args>(args)...));
   }
 
-  // JSON. Nodes are read and dropped one by one: reading takes little more memory than the rows that are kept.
+  // Reads JSON. Nodes are read and dropped one by one: reading takes little more memory than the rows that are kept.
   void json(const std::string& content) {
     NodeJson whole;
     try {
@@ -178,7 +178,7 @@ class ExecutionTraceReader {
     trace_.nodes.push_back(std::move(node));
   }
 
-  // Lists of the same length: what an argument is, its sizes, its type, its strides.
+  // Reads four lists of the same length: values of arguments, their sizes, types and strides.
   void operands(const NodeJson* values, const NodeJson* shapes, const NodeJson* types, const NodeJson* strides,
                 std::vector<ExecutionTrace::Tensor>& out) const {
     if (values == nullptr || !values->is_array()) return;
@@ -221,7 +221,7 @@ class ExecutionTraceReader {
       if (gpu > kMaxDevice) refuse("device '{}'; allowed: cuda:0 to cuda:{}", printable(device), kMaxDevice);
       tensor.device = static_cast<std::int32_t>(gpu);
     }
-    // From the first to the last element; tensors without strides are dense.
+    // The size is counted from the first to the last element; tensors without strides are dense.
     double span = static_cast<double>(elements);
     if (shape != nullptr && strides != nullptr && shape->is_array() && strides->is_array() &&
         shape->size() == strides->size()) {
@@ -272,7 +272,7 @@ class ExecutionTraceReader {
     std::string_view name, text;
     std::optional<std::uint64_t> number;
   };
-  // The values of an attribute are one of many types; the numbers that matter here are all varints.
+  // An attribute's value has one of many types; the numbers that are needed here are all varints.
   Attribute read_attribute(std::string_view message) const {
     Attribute out;
     for (WireField field; !message.empty();) {
@@ -337,7 +337,7 @@ class ExecutionTraceReader {
     add(std::move(out));
   }
 
-  // Values, shapes and types are what Python's str() makes of them.
+  // Values, shapes and types are texts printed by Python's str().
   void message_operands(std::string_view message, std::vector<ExecutionTrace::Tensor>& out) const {
     std::array<std::string_view, 3> texts;
     for (WireField field; !message.empty();) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Execution traces of PyTorch and Chakra as plain rows: operators with the tensors that they take and return, and,
-// where a profile was linked to them, what ran on the GPU. Three forms are read, told apart by the content:
-//   PyTorch's ExecutionTraceObserver, JSON, schemas 1.0.1 to 1.1.1
-//   the same linked with a profile (chakra_trace_link), with GPU work as nodes
-//   Chakra's protobuf (.et): a GlobalMetadata and Nodes, each behind its length
+// Execution traces of PyTorch and Chakra as plain rows: operators with the tensors that they take and return, and, if a
+// profile was linked to them, the work of the GPU. Three forms are read, which the content tells apart:
+//      PyTorch's ExecutionTraceObserver, JSON, schemas 1.0.1 to 1.1.1
+//      the same linked with a profile (chakra_trace_link), with GPU work as nodes
+//      Chakra's protobuf (.et): a GlobalMetadata and Nodes, each preceded by its length
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ExecutionTrace {
   struct Node {
     std::uint64_t id = 0, parent = 0;
     Kind kind = Kind::kOperator;
-    bool generated = false;    // a kernel that PyTorch's compiler made, which names no outputs
+    bool generated = false;    // a kernel that PyTorch's compiler generated, which does not name its outputs
     std::string name, schema;  // "aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"
     std::vector<Tensor> inputs, outputs;
     std::uint64_t stream = 0;

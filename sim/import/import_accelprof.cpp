@@ -102,7 +102,8 @@ class AccelprofConversion final : public Conversion<AccelprofImportSummary> {
     ready.emplace_back(TensorFree{tensor.id});
   }
 
-  // Makes the ranges live and frees what they displace; if the list is complete, also frees what it no longer has.
+  // Makes the ranges live and frees allocations that they overlap; if the list is complete, also frees those that it no
+  // longer contains.
   template <class Release, class Allocate>
   static void update(AddressMap& map, const std::vector<AccelprofRange>& ranges, bool complete, Release&& release,
                      Allocate&& allocate) {

@@ -123,8 +123,8 @@ class ChakraConversion final : public Conversion<ChakraImportSummary> {
     return found->second;
   }
 
-  // Returns the storage that an operator returns and did not take. It is a new one, unless an operator around or within
-  // this one has returned or used it already.
+  // Returns the storage of a tensor that an operator returns and did not take. The storage is new, unless an operator
+  // around or within this one has returned or used it already.
   std::size_t returned(const Tensor& tensor, std::size_t node) {
     const auto found = now_.find(tensor.storage);
     if (found != now_.end()) {
@@ -234,7 +234,7 @@ class ChakraConversion final : public Conversion<ChakraImportSummary> {
     work_.push_back(std::move(work));
   }
 
-  // Lists what begins before each work and what ends after it.
+  // Lists the storages that begin before each work and those that end after it.
   void plan() {
     begins_.resize(work_.size());
     ends_.resize(work_.size());

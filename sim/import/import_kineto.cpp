@@ -40,7 +40,7 @@ class Tensors {
     std::erase_if(list, [id](const Tensor& tensor) { return tensor.id == id; });
     if (list.empty()) by_size_.erase(bytes);
   }
-  // Returns the allocation for an operand of that size; null if there is none that is not among `taken`.
+  // Returns the allocation for an operand of that size; null if all such allocations are among `taken`.
   Tensor* find(std::uint64_t bytes, const std::vector<ObjectId>& taken) {
     const std::uint64_t least = rounded(bytes);
     const std::uint64_t most = least > kUnsplit ? least + kUnsplit : least;
@@ -278,7 +278,8 @@ class KinetoConversion final : public Conversion<KinetoImportSummary> {
   }
   bool freed(std::size_t memory) const { return gone_.contains(ids_[memory]); }
 
-  // Adds one more piece to the memory that the allocator held before, if it held that much; else returns null.
+  // Adds one more tensor in the memory that the allocator held before the profile, if it held that much; otherwise
+  // returns null.
   Tensors::Tensor* earlier(std::uint64_t bytes, Tensors& tensors, const std::vector<ObjectId>& taken) {
     const std::uint64_t whole = rounded(bytes);
     if (whole > summary.earlier_total_bytes - summary.earlier_bytes) return nullptr;

@@ -20,7 +20,7 @@ namespace uvmsim::trace {
 namespace {
 
 constexpr std::string_view kNsysTool = "uvmsim trace import nsys, conversion 3";
-constexpr std::int64_t kShortestKernelNs = 1000;  // the duration if faults cover all of a kernel
+constexpr std::int64_t kShortestKernelNs = 1000;  // duration of a kernel whose whole time is covered by faults
 
 CopyKind copy_kind(std::uint32_t kind) {
   if (kind == 0) return CopyKind::kDefault;
@@ -60,7 +60,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     return true;
   }
 
-  // The order of steps of equal time: memory is freed first, consequences come last.
+  // The order of steps of equal time: memory is freed first, effects of other steps come last.
   enum class StepKind : std::uint8_t {
     kRange,
     kFree,
@@ -121,7 +121,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
         add(begin, kind, index);
       } else {
         const NsysReport::Call& call = report_.calls[found->second];
-        // Work that began before this call has another call's number.
+        // If the work began before this call, its number belongs to another call.
         const bool plausible = call.start <= begin;
         steps_.push_back({plausible ? call.start : begin, begin, plausible ? call.end : -1, kind, index});
       }
@@ -154,7 +154,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     for (std::size_t i = 0; i < report_.cpu_faults.size(); ++i) {
       add(report_.cpu_faults[i].start, StepKind::kHostAccess, i);
     }
-    // One step adds all host data of allocations made at one time: it reads from the index to the next other time.
+    // One step adds all host data of allocations made at one time: from the index up to the next time.
     for (std::size_t i = 0; i < host_data_.size(); ++i) {
       if (i != 0 && host_data_[i].time == host_data_[i - 1].time) continue;
       add(host_data_[i].time, StepKind::kHostData, i);
@@ -215,7 +215,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
         prefetches_.push_back({copy.address, copy.bytes, copy.start, destination, 0});
       }
     }
-    // A call moves its pages before it returns, or later in the order of its stream.
+    // The pages of a call move before it returns, or later in the order of its stream.
     std::vector<bool> used(calls.size());
     std::size_t next = 0;  // behind the last call that moved pages
     for (std::size_t i = 0; i < prefetches_.size(); ++i) {
@@ -243,7 +243,8 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     }
   }
 
-  // Sums the bytes that moved, and those that kernels' accesses stand for; the others are added with their records.
+  // Sums the moved bytes, and those that accesses of kernels explain; bytes that other records explain are added with
+  // these records.
   void account() {
     for (const NsysReport::Copy& copy : report_.copies) {
       if (!copy.migration() || copy.cause == NsysReport::kCauseEviction) continue;
@@ -332,7 +333,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     if (entry.id != kNoObject) ready.emplace_back(ObjectFree{entry.id});
   }
 
-  // Returns the host time since the call before returned.
+  // Returns the host time since the previous call returned.
   std::int64_t host_gap(const Step& step) {
     if (step.call_end < 0) return 0;
     const std::int64_t gap = last_call_end_ < 0 ? 0 : std::max<std::int64_t>(step.time - last_call_end_, 0);
@@ -481,7 +482,7 @@ class NsysConversion final : public Conversion<NsysImportSummary> {
     if (outside == in.bytes) ++summary.outside;
   }
 
-  // Adds a wait if calls are not recorded: for what it touches after a kernel's end, the host waited.
+  // Adds a wait if calls are not recorded: if the host touches pages after a kernel's end, it waited for the kernel.
   void wait_for_kernels(std::int64_t time) {
     if (!report_.calls.empty() || gpu_busy_until_ == 0 || time < gpu_busy_until_) return;
     finish_host_access();

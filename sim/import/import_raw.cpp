@@ -205,7 +205,7 @@ class RawConversion final : public Conversion<ImportSummary> {
   // so that only the last object can continue.
   void add_pages(std::uint64_t first, std::uint64_t end, AccessMode mode, std::vector<ObjectAccess>& accesses) {
     const std::uint64_t begin_address = first * page_bytes_, end_address = end * page_bytes_;
-    std::uint64_t covered_to = first;  // pages below are in an object or counted as outside
+    std::uint64_t covered_to = first;  // pages below this one are in an object or counted as outside
     for (const auto& [id, start, bytes] : live_.overlapping(begin_address, end_address - begin_address)) {
       const std::uint64_t from = std::max(begin_address, start) - start;
       const std::uint64_t to = std::min(end_address, start + bytes) - start;

@@ -62,7 +62,7 @@ class RequestsConversion final : public Conversion<RequestsImportSummary> {
     return true;
   }
 
-  // Makes the first pass: finds the ids, the size of each, and how they are numbered.
+  // Reads the stream for the first time: finds the ids, the size of each, and how they are numbered.
   void look() {
     const std::unique_ptr<RequestReader> reader = open_();
     name_ = reader->name;
@@ -88,9 +88,9 @@ class RequestsConversion final : public Conversion<RequestsImportSummary> {
     }
     if (summary.requests == 0) throw_input_error("{}: no requests", name_);
     lowest_ = lowest;
-    std::uint64_t blocks = 0;  // of id_bytes that were requested, each id once
+    std::uint64_t blocks = 0;  // number of distinct blocks of `id_bytes` that were requested
     for (const std::uint64_t id : ids) blocks += divide_up(extent_of_.at(id), id_bytes_);
-    const std::uint64_t span = highest - lowest;  // one less than the blocks between
+    const std::uint64_t span = highest - lowest;  // number of blocks in the range of ids, less one
     by_appearance_ =
         !reader->numbers || span / RequestsImporter::kIdsSpan >= blocks || span >= kMaxObjectBytes / id_bytes_;
     for (const std::uint64_t id : ids) {
@@ -113,7 +113,7 @@ class RequestsConversion final : public Conversion<RequestsImportSummary> {
 
   static std::uint64_t divide_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit; }
 
-  // Returns the bytes of a request that count.
+  // Returns the bytes of a request that the options take into account.
   std::uint64_t bytes_of(const Request& request) const {
     return summary.sizes_used ? std::max<std::uint64_t>(request.bytes, 1) : 1;
   }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a stream of requests (request_stream.h) into a trace: a GPU thread that touches pages in that order.
 //
-// The conversion decides:
-//  - Ids that lie close together are numbers of blocks of `id_bytes` (a page; 512 bytes in vscsi), counted from the
-//    lowest, so that neighbours stay neighbours: their span is at most kIdsSpan times the requested blocks. Other ids
-//    are numbered by first appearance, each with the pages of its largest request. The header's `ids` says which.
-//  - A request touches all pages of its bytes in ascending order; without a size, or with `whole_sizes` false, only the
-//    page where it begins.
-//  - All pages are one managed object, and one thread touches them, in kernels of `touches_per_kernel` with a recorded
-//    duration of 0: the model sets the cost of a touch (runtime.touch_ns). Requests that are known to write write.
+// The conversion follows these rules:
+// - Ids that lie close together are numbers of blocks of `id_bytes` (a page; 512 bytes in vscsi), counted from the
+//   lowest, so that neighbours stay neighbours. Close means that their range has at most kIdsSpan times as many blocks
+//   as were requested. Other ids are numbered by first appearance, each with the pages of its largest request. The
+//   header's `ids` says which rule applied.
+// - A request touches all pages of its bytes in ascending order; without a size, or with `whole_sizes` false, only the
+//   page where it begins.
+// - All pages are one managed object, and one thread touches them, in kernels of `touches_per_kernel` touches with a
+//   recorded duration of 0: the model sets the cost of a touch (runtime.touch_ns). A request writes if the stream says
+//   that it writes.
+//
 // Times of the requests are ignored. The stream is read twice, so standard input is refused.
 #pragma once
 

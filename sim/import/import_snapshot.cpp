@@ -73,9 +73,9 @@ class SnapshotConversion final : public Conversion<SnapshotImportSummary> {
     return true;
   }
 
-  // Walks the history for what was there before it.
+  // Walks the history to find memory that was allocated before it.
   void find_earlier() {
-    std::map<At, bool> segments, blocks;  // seen in the history: whether they live now
+    std::map<At, bool> segments, blocks;  // segments and blocks that the history names, and whether they are live now
     for (const MemorySnapshot::Event& event : snapshot_.events) {
       const At at{event.device, event.address};
       if (event.action == Action::kSegmentAlloc || event.action == Action::kSegmentFree) {

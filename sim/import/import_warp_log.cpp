@@ -126,7 +126,7 @@ class WarpConversion final : public Conversion<WarpImportSummary> {
     }
   }
 
-  // Lets the host write what a kernel reads and neither a kernel nor a copy wrote before.
+  // Makes the host write the memory that a kernel reads and neither a kernel nor a copy wrote before.
   void host_writes_first() {
     AddressSet known;
     AccessSet written;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns addresses of warps (warp_log.h: NVBit's mem_trace, kernels of Accel-Sim) into a trace.
 //
-// The conversion decides:
-//  - Neither tool records allocations. Objects are the 2 MB blocks in which something is touched or copied; adjacent
-//    blocks are one object, alive throughout.
-//  - Accesses of a kernel are exact, to units of 512 bytes, and phases say which thread blocks touch what (up to
-//    kMostPhases slices of the grid). The order within a block is lost.
-//  - As managed memory: the host writes what a recorded copy brings to the GPU, when it does, and at the start what a
-//    kernel reads that nothing wrote before. As device memory, copies stay copies, and the host writes nothing.
-//  - Durations are not recorded: 2 us and 1 ns for 1000 bytes touched. Copies to the host and frees are not recorded.
+// The conversion follows these rules:
+// - Neither tool records allocations. Objects are the 2 MB blocks in which memory is touched or copied; adjacent blocks
+//   are one object, which lives throughout.
+// - Accesses of a kernel are exact, to units of 512 bytes, and phases say which thread blocks touch which units (up to
+//   kMostPhases slices of the grid). The order within a block is lost.
+// - With managed memory, the host writes the bytes of each recorded copy to the GPU at the time of the copy, and at the
+//   start the memory that a kernel reads before anything writes it. With device memory, copies stay copies, and the
+//   host writes nothing.
+// - Durations are not recorded: they are taken as 2 us and 1 ns per 1000 bytes touched. Copies to the host and frees
+//   are not recorded.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +29,11 @@ struct WarpImportOptions {
 
 struct WarpImportSummary {
   std::uint64_t kernels = 0, objects = 0, copies = 0;
-  std::uint64_t instructions = 0;        // on global memory
-  std::uint64_t touched_bytes = 0;       // of all objects, each byte once
-  std::uint64_t implied_host_bytes = 0;  // the host must have written them, as kernels read them first
-  std::uint64_t without_phases = 0;      // kernels whose phases were too many to keep
+  std::uint64_t instructions = 0;   // on global memory
+  std::uint64_t touched_bytes = 0;  // of all objects, each byte once
+  // bytes that kernels read before writing them, so that the host must have written them
+  std::uint64_t implied_host_bytes = 0;
+  std::uint64_t without_phases = 0;  // kernels whose phases were too many to be kept
 };
 
 class WarpLogImporter : public Importer<WarpImportSummary> {

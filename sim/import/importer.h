@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The callers' view of every importer: a pull source of records with a header and a summary.
+// The interface of every importer: it yields records one by one, and has a header and a summary.
 #pragma once
 
 #include <deque>

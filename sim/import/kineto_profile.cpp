@@ -198,7 +198,8 @@ class ProfileReader {
     profile_.operators.push_back(std::move(out));
   }
 
-  // Adds a tensor, or a list of them: "TensorList" does not name the elements' type; most have four bytes.
+  // Adds a tensor, or a list of them: "TensorList" does not name the type of the elements, so four bytes each are
+  // assumed.
   void operand(const KinetoJson& type, const KinetoJson& dims, const KinetoJson* strides,
                KinetoProfile::Operator& out) const {
     if (!type.is_string() || !dims.is_array()) return;

@@ -21,7 +21,7 @@ namespace {
 using SnapshotId = PlainValues::Id;
 using SnapshotKind = PlainValues::Kind;
 
-// A value may be named many times, so that a small file can make many rows. Real rows take some hundred bytes each.
+// A small file can name one value many times and so make many rows. Real rows take some hundred bytes each.
 constexpr std::size_t kMostKeys = 64;  // of a row
 constexpr std::int64_t kLatestEventUs = kMaxTimeNs / 1000;
 
@@ -173,7 +173,7 @@ class SnapshotReader {
       out.action = MemorySnapshot::Action::kExpandable;
     } else {
       if (action.empty()) refuse("'action' is no text");
-      // A free that was requested is completed later; marks of snapshots say nothing about memory.
+      // A requested free is completed by a later event; events that mark snapshots say nothing about memory.
       if (action == "oom") ++snapshot_.out_of_memory;
       return;
     }

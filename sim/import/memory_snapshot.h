@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot, a pickle; or the same as JSON) as plain rows: the
-// segments that the caching allocator held when it was taken, and the history of what it did before.
+// segments that the caching allocator held when it was taken, and the history of its earlier actions.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ AccessMode mode_of(std::uint32_t access) {
   return access == 1 || access == 4 ? AccessMode::kRead : AccessMode::kReadWrite;
 }
 
-// Finds the running kernel that an event on its GPU belongs to. Events must come by time.
+// Finds the running kernel that an event on its GPU belongs to. Events must be given in order of time.
 class Running {
  public:
   explicit Running(const std::vector<NsysReport::Kernel>& kernels) : kernels_(kernels) {}
@@ -34,7 +34,7 @@ class Running {
       running_[kernels_[next_].device].push_back(next_);
     }
     std::deque<std::size_t>& running = running_[device];
-    // The last one is kept: pages that it wrote may come back after its end.
+    // The last kernel is kept: pages that it wrote may return after its end.
     while (running.size() > 1 && kernels_[running.front()].end < time) running.pop_front();
     last_ = running.empty() ? kNone : running.back();
     ambiguous = running.size() > 1 && kernels_[running[1]].end >= time;
@@ -116,7 +116,7 @@ KernelFaults attribute_faults(const NsysReport& report, bool prefetched) {
   Running during_copies(report.kernels);
   AddressSet on_gpu;
   std::size_t memory = 0;
-  std::size_t batch = 0;  // the batch that was being served: the last one that had begun
+  std::size_t batch = 0;  // the fault batch that was being served: the last one that had begun
   for (const NsysReport::Copy& copy : report.copies) {
     if (!copy.migration() || copy.bytes == 0) continue;
     for (; memory < report.memory.size() && report.memory[memory].time <= copy.start; ++memory) {
@@ -164,7 +164,7 @@ AddressSet unnamed_memory(const NsysReport& report) {
   for (const auto* faults : {&report.gpu_faults, &report.cpu_faults}) {
     for (const NsysReport::Fault& fault : *faults) blocks += whole_blocks(fault.address, 1);
   }
-  // Blocks that a named allocation shares are excluded: an event there concerns at most neighbouring memory.
+  // Blocks that contain a part of a named allocation are excluded: an event there concerns at most neighbouring memory.
   for (const NsysReport::Memory& event : report.memory) {
     if (!event.free) blocks -= whole_blocks(event.address, event.bytes);
   }

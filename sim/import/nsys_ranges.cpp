@@ -134,7 +134,7 @@ RangesOfReport ranges_of_report(const Ranges& ranges, const std::vector<std::int
   }
   RangesOfReport out;
   out.iteration = choose(kinds, launches.size(), wanted);
-  // Ranges of start and end may lie anywhere among those of a thread: then only the iterations are written.
+  // Ranges with separate start and end events may overlap those of a thread; then only the iterations are written.
   if (!out.iteration.empty()) {
     const Ranges& chosen = kinds.at(out.iteration).ranges;
     if (std::ranges::any_of(chosen, [](const auto& range) { return !range.nested; })) nested = chosen;

@@ -22,10 +22,10 @@ struct RangesOfReport {
   std::uint64_t iterations = 0;
 };
 
-// Takes the ranges that are pushed and popped by the thread whose ranges hold the most launches; `launches`: their
-// times, ascending. The iterations are the ranges named `wanted`, digits aside. If `wanted` is empty, they are those
-// that hold most launches and at least half of them, come at least twice and do not overlap: the outermost of them.
-// Throws InputError if no ranges have that name.
+// Takes the ranges that are pushed and popped by the thread whose ranges hold the most launches; `launches` has the
+// times of launches, ascending. The iterations are the ranges named `wanted`, ignoring digits. If `wanted` is empty,
+// they are the ranges that hold the most launches, at least half of them, occur at least twice and do not overlap; of
+// nested candidates the outermost. Throws InputError if no ranges have that name.
 RangesOfReport ranges_of_report(const std::vector<NsysReport::Range>& ranges, const std::vector<std::int64_t>& launches,
                                 const std::string& wanted);
 

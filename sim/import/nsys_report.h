@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of one process in an Nsight Systems export (`nsys export --type sqlite`). Tables exist only if they are not
-// empty, and columns come and go between versions, so everything is found by name. Enumerations are Nsight's: copyKind
-// 1 HtoD, 2 DtoH, 8 DtoD, 11 to 13 unified memory HtoD, DtoH, DtoD; migrationCause 1 user, 2 fault, 3 prefetch of the
+// empty, and columns differ between versions, so everything is found by name. Enumerations are Nsight's: copyKind 1
+// HtoD, 2 DtoH, 8 DtoD, 11 to 13 unified memory HtoD, DtoH, DtoD; migrationCause 1 user, 2 fault, 3 prefetch of the
 // driver, 4 eviction; memKind, srcKind and dstKind 1 pinned, 2 device, 4 managed, 5 and 6 the static forms of both;
 // memoryOperationType 0 allocation, 1 free; faultAccessType 1 read, 2 write, 3 atomic, 4 prefetch; eventType of NVTX 59
-// push to pop, 60 start to end. syncType means different things in reports of different years: the name of a call says
-// what it waits for, and the stream and event of its row say for which.
+// push to pop, 60 start to end. The meaning of syncType differs between versions: the name of a call tells the kind of
+// wait, and the stream and event of its row tell the object.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct NsysReport {
     bool migration() const { return kind >= 11 && kind <= 13; }
     bool migration_to_gpu() const { return kind == 11; }
     bool migration_to_host() const { return kind == 12; }
-    // Return whether a touch by a kernel or the host caused the move, and not a call or an eviction.
+    // Return whether an access by a kernel or the host caused the move, and not a call or an eviction.
     bool for_fault() const { return cause == kCauseFault; }
     bool for_touch() const { return for_fault() || cause == kCausePrefetch; }
   };
@@ -100,8 +100,8 @@ struct NsysReport {
 };
 
 // `process` chooses among processes that launched kernels. Throws InputError that names file, table and row for
-// impossible values; if there are no kernels, with what the file is or how it was recorded; and if several processes
-// launched kernels and none was chosen.
+// impossible values. If there are no kernels, the message says what the file is or how it was recorded. Throws also if
+// several processes launched kernels and none was chosen.
 NsysReport read_nsys_report(const std::string& path, std::optional<std::uint32_t> process);
 
 }  // namespace uvmsim::trace

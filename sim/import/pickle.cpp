@@ -84,7 +84,7 @@ class PickleReader {
   }
 
   void push(PickleId id) { stack_.push_back(id); }
-  // What lies above the last mark is what an instruction may take.
+  // An instruction may take only the values above the last mark.
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   PickleId pop() {
     if (stack_.size() <= floor()) refuse("the stack is empty");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads Python's pickles that hold nothing but plain values: None, numbers, texts, lists, tuples, dictionaries. A
-// pickle is a program for a small stack machine; the instructions that import, call or build anything are refused, so
-// reading one never runs what it says.
+// Reads Python's pickles that contain only plain values: None, numbers, texts, lists, tuples, dictionaries. A pickle is
+// a program for a small stack machine. Instructions that import, call or build anything are refused, so that reading a
+// pickle executes none of its code.
 #pragma once
 
 #include <string_view>

@@ -24,7 +24,7 @@ class PlainValues {
   Id real(double value);
   Id text(std::string value);
   Id list();
-  Id dictionary();  // its items are keys and values in turns
+  Id dictionary();  // its items are alternating keys and values
   void append(Id list, Id item) { lists_[values_[list].number].push_back(item); }
 
   Kind kind(Id id) const { return values_[id].kind; }
@@ -32,7 +32,7 @@ class PlainValues {
   double real_of(Id id) const;
   const std::string& text_of(Id id) const { return texts_[values_[id].number]; }
   const std::vector<Id>& items_of(Id id) const { return lists_[values_[id].number]; }
-  // Returns the value of a key of a dictionary, the last one given; kNone without it.
+  // Returns the last value given for a key of a dictionary; kNone if it has none.
   Id find(Id dictionary, std::string_view key) const;
 
  private:

@@ -376,7 +376,7 @@ unsigned vscsi_version(string_view start) {
   return 0;
 }
 
-// Returns whether the whole records in `start` have times that never fall, and next accesses behind them.
+// Returns whether, in the whole records of `start`, times never decrease and each next access comes after its record.
 bool looks_like_oracle_general(string_view start) {
   std::uint64_t time = 0;
   for (std::size_t i = 0; (i + 1) * kOracleRecordBytes <= start.size(); ++i) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of requests as libCacheSim reads them, one request at a time. The content tells the format:
-//   lcs             a header of 1024 bytes (a magic number at both ends) that says what a record holds
-//   vscsi           records of 32 or 40 bytes of a SCSI trace, with their version (1 or 2); ids are blocks of 512 bytes
-//   oracle-general  oracle_general.h: no header; the times of its records never fall, and the next access of a record
-//                   lies behind it
-//   csv             lines with a comma, tab, bar or semicolon between fields; the first may name them
-//   txt             one id a line
-// All of them may be packed with zstd, gzip or xz.
+// Streams of requests as libCacheSim reads them, one request at a time. The content determines the format:
+//      lcs             a header of 1024 bytes (a magic number at both ends) that describes the fields of a record
+//      vscsi           records of 32 or 40 bytes of a SCSI trace, with their version (1 or 2); ids are blocks of 512
+//      bytes oracle-general  oracle_general.h: no header; times of records never decrease, and the next access of a
+//      record
+//                      comes after it
+//      csv             lines with a comma, tab, bar or semicolon between fields; the first line may name them
+//      txt             one id per line
+// All of them may be compressed with zstd, gzip or xz.
 #pragma once
 
 #include <array>

@@ -176,7 +176,7 @@ class NvbitLog final : public WarpLog {
   }
 
   void launch(string_view line) {
-    // The search goes from the end, as a kernel's name may hold anything.
+    // The search goes from the end, because the name of a kernel may contain any text.
     const std::size_t tail = line.rfind(" - grid launch id ");
     const auto name = line.find(" - Kernel name ");
     if (name == string_view::npos || tail == string_view::npos || tail < name + 15) {
@@ -276,7 +276,8 @@ class AccelsimKernel {
     if (key == "shmem") {
       launch.shared_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(number_in(value, "shmem"), 1 << 24));
     }
-    // Tracers of version 5 may write other launch parameters here: more registers than a thread can have.
+    // In files of version 5 the key may hold another launch parameter: values beyond the registers of a thread are
+    // ignored.
     if (key == "nregs") {
       const std::uint64_t registers = number_in(value, "nregs");
       launch.registers = registers <= 255 ? static_cast<std::uint32_t>(registers) : 0;

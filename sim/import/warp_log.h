@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of every warp's memory instructions, as two tools write them, one launch at a time:
-//   NVBit's mem_trace  a log: a line for a launch ("... - LAUNCH - Kernel pc ... - Kernel name ... - grid size ...")
-//                      and for an instruction ("... - grid_launch_id 3 - CTA 0,0,0 - warp 1 - LDG.E - 0x... 0x...")
-//                      with
-//                      an address per thread, 0 where it took no part; other lines are the program's and are ignored
-//   Accel-Sim          kernel-N.traceg, grouped by thread block, or kernel-N.trace, as its tracer wrote it (versions to
-//                      5); kernelslist and kernelslist.g: these files and the copies to the GPU, in order
+// Addresses of every warp's memory instructions, in the formats of two tools, one launch at a time:
+//      NVBit's mem_trace  a log: a line for a launch ("... - LAUNCH - Kernel pc ... - Kernel name ... - grid size ...")
+//                         and for an instruction ("... - grid_launch_id 3 - CTA 0,0,0 - warp 1 - LDG.E - 0x... 0x...")
+//                         with an address per thread, 0 if the thread took no part; other lines come from the program
+//                         and are ignored
+//      Accel-Sim          kernel-N.traceg, grouped by thread block, or kernel-N.trace, as its tracer wrote it (versions
+//                         up to 5); kernelslist and kernelslist.g: these files and the copies to the GPU, in order
 // Instructions on shared, local and constant memory are ignored. The opcode tells the width of an access (LDG.E.128).
 #pragma once
 

@@ -11,8 +11,8 @@ namespace uvmsim::trace {
 // and when it has more than 4 GiB.
 std::string read_whole_file(const std::string& path);
 
-// Returns the same of a file that should be `what`, "profile of PyTorch". Throws InputError also if the file is
-// recognised as another format: what foreign.h says of it does not name `format`.
+// Returns the content of a file that should be `what`, such as "profile of PyTorch". Throws InputError also if
+// foreign.h recognises the file as another format than `format`.
 std::string read_recording(const std::string& path, std::string_view what, std::string_view format);
 
 }  // namespace uvmsim::trace

@@ -25,8 +25,8 @@ void CachingAllocator::put(const Place& place) {
   pool.blocks.insert(entry(place));
 }
 
-// Removes and returns the smallest block that is large enough, unless it is on the wrong side of the maximal split
-// size.
+// Removes and returns the smallest block that is large enough, or nothing if the maximal split size forbids it: a block
+// above that size serves only requests above it, and exceeds them by less than max_non_split_rounding_bytes.
 std::optional<CachingAllocator::FreeBlock> CachingAllocator::find(Pool& pool, std::uint32_t stream,
                                                                   std::uint64_t size) {
   ++pool.searches;
@@ -117,8 +117,8 @@ void CachingAllocator::give_back_unused() {
   give_back_whole(small_);
 }
 
-// Gives back one unsplit block that is as large as the request (and as the maximal split size), or several that are
-// large enough together, from the largest on. Returns whether enough was returned.
+// Returns one unsplit block to the driver that is as large as the request (and as the maximal split size), or several
+// that are large enough together, the largest first. Returns whether they are enough.
 bool CachingAllocator::give_back_oversize(const Pool& pool, std::uint32_t stream, std::uint64_t size) {
   if (settings_.max_split_size_bytes == 0) return false;
   const std::uint64_t needed = std::max(size, settings_.max_split_size_bytes);

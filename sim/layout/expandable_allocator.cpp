@@ -13,7 +13,7 @@ constexpr std::uint64_t kSmallestSplitOff = 512;
 
 std::uint64_t ExpandableAllocator::small_handle() { return kSmallHandle; }
 
-// set() and unset() change a block's size or state and keep the pools in step with the blocks.
+// set() and unset() change a block's size or state and update the pools.
 void ExpandableAllocator::set(const Place& place, const Block& block) {
   Segment& segment = segments_[place.segment];
   segment.blocks[place.offset] = block;
@@ -59,7 +59,7 @@ std::optional<ExpandableAllocator::Place> ExpandableAllocator::find(const Pool& 
   auto best = pool.free.lower_bound({stream, size, Place{}});
   const auto is_candidate = [&](auto block) { return block != pool.free.end() && std::get<0>(*block) == stream; };
   if (!is_candidate(best)) return std::nullopt;
-  // Blocks are sorted by their own size; only a block at the end of a segment counts with more.
+  // Blocks are sorted by their own size; only for the last block of a segment do unmapped addresses count too.
   for (auto next = std::next(best); is_candidate(next) && expandable_bytes(*next) < expandable_bytes(*best); ++next) {
     best = next;
   }

@@ -43,7 +43,7 @@ class ExpandableAllocator final : public TensorAllocator {
   struct Segment {
     std::uint64_t bytes = 0, handle_bytes = 0;
     std::uint32_t stream = 0;
-    Blocks blocks;  // none when it was returned
+    Blocks blocks;  // empty after it was returned
   };
   using FreeBlock = std::tuple<std::uint32_t, std::uint64_t, Place>;  // stream, bytes
   struct Pool {

@@ -21,7 +21,8 @@ void TouchedBlocks::release(BlockIndex first, std::uint64_t count) {
 }
 
 std::uint64_t TouchedBlocks::peak_slots() const {
-  std::vector<std::pair<std::uint64_t, std::int64_t>> changes;  // record, slots; what ends goes before what begins
+  // record, change of slots; in one record ends come before begins
+  std::vector<std::pair<std::uint64_t, std::int64_t>> changes;
   changes.reserve(2 * (closed_.size() + open_.size()));
   const auto add = [&](const Interval& interval) {
     const auto slots = static_cast<std::int64_t>(interval.slots);

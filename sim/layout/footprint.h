@@ -2,8 +2,8 @@
 // The footprint of a program: the GPU memory, in whole 2 MB chunks, that holds all of its live managed memory at its
 // peak under a layout.
 //
-// The touched footprint is the part of it that a GPU touches, each 2 MB block from its first to its last touch. A
-// program that takes one large block and divides it itself needs that much. Touches are those of kernels, copies,
+// The touched footprint is the part of it that a GPU touches, each 2 MB block from its first to its last touch. It is
+// the memory need of a program that takes one large block and divides it itself. Touches are those of kernels, copies,
 // memsets and prefetches to a GPU.
 #pragma once
 

@@ -159,7 +159,7 @@ Layout::Allocated Layout::allocate(const trace::TensorAlloc& tensor) {
     return insert(tensor.id, std::move(inside));
   }
   if (tensor_memory_) return allocate_by_framework(tensor);
-  // A tensor of no bytes has a place too.
+  // A tensor of zero bytes has a place too.
   return insert(tensor.id, place_none(std::max<std::uint64_t>(tensor.bytes, 1)));
 }
 
@@ -171,8 +171,8 @@ Placement Layout::place_inside(const BlockList& blocks, std::uint64_t start, std
 }
 
 Layout::Allocated Layout::allocate_by_framework(const trace::TensorAlloc& tensor) {
-  // The model decides between equally large free blocks by address. Where the recording opened a segment too, it gets
-  // that one's address, and so its place among the others.
+  // Among equally large free blocks the model chooses by address. If the recording allocated a segment for this tensor
+  // too, the new segment has its address, and so the same order among the others.
   const auto va = unused_vas_.find(tensor.object);
   const std::uint64_t bytes = std::max<std::uint64_t>(tensor.bytes, 1);
   const std::size_t released_before = released_.size();
@@ -215,7 +215,7 @@ void Layout::follow(const trace::Record& record, const std::function<void(trace:
 
 Layout::Taken Layout::touch(trace::ObjectId id) {
   const auto it = placements_.find(id);
-  if (it == placements_.end()) return {};  // its next use will say so
+  if (it == placements_.end()) return {};  // the next use of the object reports the error
   Placement& placement = it->second;
   if (!placement.managed || !placement.blocks.empty()) return {};
   placement = place_none(placement.bytes);

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives the trace's objects simulated addresses, in VA blocks.
 //
-//   none                 every object and every tensor is one cudaMallocManaged: from 2 MB on it gets a range of its
-//   own,
-//                        2 MB aligned; smaller ones share 2 MB ranges, first fit (measured on driver 580: faults in a
-//                        small allocation grow past its end)
-//   recorded             objects as under none, but an object that shares a range keeps its recorded address modulo 2
-//   MB
-//                        and shares blocks with the objects that shared them in the recording; tensors lie in their
-//                        objects, at their recorded offset
-//   pytorch_caching      tensors lie where PyTorch's caching allocator would place them (caching_allocator.h), in
-//                        segments that are managed allocations of their own; other objects as under none
-//   expandable_segments  the same with PyTorch's expandable segments (expandable_allocator.h): managed reservations in
-//                        which memory appears in handles
-//   preallocating        the same with the allocator of TensorFlow and XLA (best_fit_allocator.h): an arena that is one
-//                        managed allocation, taken with the first tensor
-// Except under `recorded`, the segments of the recording hold nothing and get no memory, unless a record touches one
+//      none                 every object and every tensor is one cudaMallocManaged: from 2 MB on it has a range of its
+//      own,
+//                           2 MB aligned; smaller ones share 2 MB ranges, first fit (measured on driver 580: faults in
+//                           a small allocation grow past its end)
+//      recorded             objects as under none, but an object that shares a range keeps its recorded address modulo
+//                           2 MB and shares blocks with the same objects as in the recording; tensors lie in their
+//                           objects, at their recorded offset
+//      pytorch_caching      tensors lie where PyTorch's caching allocator would place them (caching_allocator.h), in
+//                           segments that are managed allocations of their own; other objects as under none
+//      expandable_segments  the same with PyTorch's expandable segments (expandable_allocator.h): managed reservations
+//      in
+//                           which memory appears in handles
+//      preallocating        the same with the allocator of TensorFlow and XLA (best_fit_allocator.h): an arena that is
+//      one
+//                           managed allocation, made for the first tensor
+//
+// Except under `recorded`, the segments of the recording are empty and get no memory, unless a record touches a segment
 // itself (not a tensor in it): from then on it is placed as any object.
 #pragma once
 
@@ -45,7 +47,7 @@ struct Placement {
   std::uint64_t bytes = 0;
   bool managed = true;   // it has blocks; false: device or host memory outside the model
   bool device = false;   // cudaMalloc
-  bool owns = true;      // freeing it is a call of the driver; false: it lies in the memory of something else
+  bool owns = true;      // freeing it is a call of the driver; false: it is part of another allocation
   std::int32_t gpu = 0;  // with `device`: the device of the trace that has the memory
   MemoryKind kind = MemoryKind::kManaged;  // of its blocks
 
@@ -84,7 +86,7 @@ class Layout {
   // too.
   Layout(const LayoutChoice& choice, AddressSpace& space, unsigned region = 0, bool pinned_has_blocks = false);
 
-  // The memory that a call took from the driver. A segment that grows costs no further call.
+  // The memory that a call took from the driver. Growth of an existing segment costs no further call.
   struct Taken {
     std::uint64_t calls = 0;         // cudaMallocManaged
     std::uint64_t bytes = 0;         // of managed memory
@@ -100,13 +102,13 @@ class Layout {
   Allocated allocate(const trace::TensorAlloc& tensor);
   // Call for every record, before its work is done. Notes which streams use which tensors, what the host waits for, and
   // which segments of the recording the record touches itself. Places those segments and calls placed() for each. The
-  // same record may come several times in a row.
+  // same record may be passed several times in a row.
   void follow(const trace::Record& record, const std::function<void(trace::ObjectId, const Taken&)>& placed = {});
   // Call when a record touches the object itself.
   Taken touch(trace::ObjectId id);
   bool has_empty_segments() const { return empty_segments_ != 0; }
-  // The memory that allocate() and free() gave back besides the object itself: segments of an allocator, one cudaFree
-  // each. They keep their blocks until drop_released(), as cudaFree first waits for the device.
+  // The memory that allocate() and free() returned in addition to the object itself: segments of an allocator, one
+  // cudaFree each. They keep their blocks until drop_released(), because cudaFree first waits for the device.
   const std::vector<Released>& released() const { return released_; }
   void drop_released(const Release& release);
 
@@ -148,8 +150,8 @@ class Layout {
   Allocated insert(trace::ObjectId id, Placement placement);
   void take_slots(std::uint64_t count);
 
-  bool recorded_ = false;   // the layout of that name
-  bool has_arena_ = false;  // preallocating
+  bool recorded_ = false;   // the layout is `recorded`
+  bool has_arena_ = false;  // the layout is `preallocating`
   bool pinned_has_blocks_ = false;
   std::unique_ptr<TensorMemory> tensor_memory_;  // of frameworks' allocators
   bool follow_empty_cache_ = false;
@@ -167,7 +169,8 @@ class Layout {
   std::map<std::uint64_t, Window> windows_;                 // recorded address >> 21, for `recorded`
   std::map<std::uint64_t, std::uint64_t> recorded_ranges_;  // live recorded [va, va + bytes)
   std::unordered_map<trace::ObjectId, std::uint64_t> recorded_va_;
-  std::unordered_map<trace::ObjectId, std::uint64_t> unused_vas_;  // of recorded segments that no model segment took
+  // addresses of recorded segments that no segment of the model uses yet
+  std::unordered_map<trace::ObjectId, std::uint64_t> unused_vas_;
   std::vector<Released> released_;
   std::uint64_t live_bytes_ = 0, live_slots_ = 0, peak_slots_ = 0;
   std::uint64_t empty_segments_ = 0;

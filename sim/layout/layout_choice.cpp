@@ -92,7 +92,7 @@ std::vector<LayoutInfo> all_layouts() {
 
 std::string allowed_names() { return fmt::format("{}", fmt::join(layout_names(), ", ")); }
 
-// Converts byte values with a unit to digits; other values stay for the table to check.
+// Converts byte values with a unit to digits; leaves other values for the table to check.
 policy::GivenParameters without_units(const LayoutChoice& choice) {
   policy::GivenParameters given = choice.parameters;
   for (auto& [key, value] : given) {
@@ -176,7 +176,7 @@ policy::Parameters resolve(const LayoutChoice& choice) {
   policy::Parameters parameters("layout " + info.name, info.parameters, without_units(choice));
   if (choice.name == "pytorch_caching") {
     const std::int64_t split = parameters.integer("max_split_size_bytes");
-    // PyTorch requires, too, that the segments which small requests share can be split.
+    // PyTorch also requires that the segments which small requests share can be split.
     if (split != 0 && split <= 20 * kSignedMiB) {
       throw_input_error("layout {}: parameter 'max_split_size_bytes': {} is too small; allowed: 0, {} to {}", info.name,
                         split, 20 * kSignedMiB + 1, kMostBytes);

@@ -27,7 +27,7 @@ inline constexpr const char* kPreallocating = "preallocating";
 struct LayoutInfo {
   std::string name;
   std::string description;  // one line
-  std::string footprint;    // what its footprint counts, one line
+  std::string footprint;    // the memory that its footprint counts, one line
   std::string source;       // the source that it follows
   policy::ParameterTable parameters;
 };
@@ -42,8 +42,8 @@ const LayoutInfo& find_layout(const std::string& name);
 // another form, an unknown name, and parameters that `resolve` refuses.
 LayoutChoice parse_layout(const std::string& text);
 
-// Returns the choice for a GPU with `memory_bytes` of memory: if the layout takes a share of it, the share becomes
-// `arena_bytes`, in whole chunks of 2 MiB. Throws InputError as `resolve`, and where the share is less than one chunk.
+// Returns the choice for a GPU with `memory_bytes` of memory: if the layout takes a fraction of it, this becomes
+// `arena_bytes`, in whole chunks of 2 MiB. Throws InputError as `resolve`, and if the result is less than one chunk.
 LayoutChoice on_gpu(const LayoutChoice& choice, std::uint64_t memory_bytes);
 
 // Every parameter with its value in force, in the order of the table: together with the name they determine the layout.

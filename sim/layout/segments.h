@@ -12,7 +12,7 @@
 
 namespace uvmsim::layout {
 
-// Reads a trace and distinguishes segments from other allocations: a framework opens a segment for a tensor without
+// Reads a trace and distinguishes segments from other allocations: a framework allocates a segment when a tensor has no
 // room, so that the next record (except range marks) places a tensor in it.
 class SegmentFinder {
  public:

@@ -92,7 +92,7 @@ void StreamOrder::add_clock(StateDigest& digest, const Clock& clock, const Ranks
   digest.add(clock.size());
   for (const auto& [stream, work] : clock) {
     digest.add(stream);
-    digest.add(std::uint64_t{work != 0});  // 0, or no entry: no work is known to be over
+    digest.add(std::uint64_t{work != 0});  // 0 or no entry: no work is known to have finished
     digest.add(ranks.of(stream, work));
   }
 }

@@ -43,18 +43,18 @@ class StreamOrder {
   void add_state(StateDigest& digest, const Ranks& ranks) const;
 
  private:
-  using Clock = std::map<std::uint32_t, std::uint64_t>;  // by stream: the last work that is over
+  using Clock = std::map<std::uint32_t, std::uint64_t>;  // by stream: the last work that has finished
 
   static std::uint64_t at(const Clock& clock, std::uint32_t stream);
   static void advance(Clock& clock, const Clock& other);
   static void add_clock(StateDigest& digest, const Clock& clock, const Ranks& ranks);
-  // Returns the works that are over when all work in the stream is.
+  // Returns the works that have finished when all work in the stream has.
   Clock end_of(std::uint32_t stream) const;
   void add_work(std::uint32_t stream) { last_work_[stream] = ++works_; }
 
   std::uint64_t works_ = 0;
   Clock last_work_;
-  std::map<std::uint32_t, Clock> streams_;  // what events made each stream wait for
+  std::map<std::uint32_t, Clock> streams_;  // by stream: the work that it waited for through events
   std::unordered_map<std::uint64_t, Clock> events_;
   Clock host_;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of the models of frameworks' allocators: requests for tensors in, places in segments out.
+// The common part of the models of frameworks' allocators, which turn requests for tensors into places in segments.
 //
 // A segment is memory that the allocator reserved from the driver: one allocation for the caching allocator and for
-// regions of an arena, and for expandable segments a reservation of which only a part has memory. Settings and rounding
-// are those of PyTorch, c10/cuda/CUDACachingAllocator.cpp.
+// regions of an arena; for expandable segments a reservation of which only a part has memory. Settings and rounding are
+// those of PyTorch, c10/cuda/CUDACachingAllocator.cpp.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class TensorAllocator {
     std::uint64_t segment = 0;  // in the order in which segments were opened, from 0
     std::uint64_t segment_bytes = 0;
     std::uint64_t offset = 0;  // in the segment
-    std::uint64_t bytes = 0;   // the block's size: rounded, and more when the remainder was not split off
+    std::uint64_t bytes = 0;   // the block's size: rounded, and larger if no remainder was split off
     bool new_segment = false;  // opened for this request
   };
   struct Place {
@@ -115,8 +115,8 @@ class TensorAllocator {
     return block;
   }
 
-  // Returns memory to the driver, as the limit leaves no room for a segment of that size, which a tensor of `bytes`
-  // needs. Throws InputError if this is not enough.
+  // Returns memory to the driver, because the limit leaves no room for a segment of that size, which a tensor of
+  // `bytes` needs. Throws InputError if this is not enough.
   void give_back_for(std::uint64_t bytes, std::uint64_t segment_bytes);
   void take(const Range& range);
   void release(const Range& range);

@@ -14,7 +14,7 @@ namespace {
 // The largest stream that the engine accepts.
 constexpr std::uint32_t kLargestStream = 4096;
 
-// The stream that a record gives work to; false when it gives none.
+// Finds the stream that a record issues work to; returns false if it issues none.
 bool stream_of(const trace::Record& record, std::uint32_t& stream) {
   return std::visit(
       [&](const auto& r) {
@@ -72,7 +72,7 @@ void TensorMemory::free(trace::ObjectId id) {
   waiting_.push_back({tensor.block, tensor.segment, tensor.offset, std::move(pending)});
 }
 
-// The GPU's progress is not known here: work counts as over when the host has waited for it.
+// The GPU's progress is not known here: work counts as finished when the host has waited for it.
 void TensorMemory::finish_waiting() {
   std::erase_if(waiting_, [this](const Waiting& waiting) {
     const bool over = std::all_of(waiting.uses.begin(), waiting.uses.end(),
@@ -116,7 +116,8 @@ void TensorMemory::follow(const trace::Record& record) {
   }
   order_.follow(record);
   if (!in_stream) return;
-  if (tensors_of_stream_.size() == 1 && tensors_of_stream_.begin()->first == stream) return;  // no other one's tensors
+  // no other stream uses tensors
+  if (tensors_of_stream_.size() == 1 && tensors_of_stream_.begin()->first == stream) return;
   for_each_touched(record, [&](trace::ObjectId id) { touch(id, stream); });
 }
 
@@ -147,8 +148,8 @@ void TensorMemory::add_state(StateDigest& digest) const {
     digest.add(tensor.stream);
     add_uses(tensor.other_streams);
   }
-  for (const Waiting& waiting : waiting_) {  // in the order in which they are looked at; at the limit in that of ids
-    if (!allocator_->is_waiting(waiting.block)) continue;  // did not have to wait to the end
+  for (const Waiting& waiting : waiting_) {  // in the order in which they are checked; at the limit in the order of ids
+    if (!allocator_->is_waiting(waiting.block)) continue;  // an allocation at the limit has already waited for it
     digest.add(segments_[waiting.segment][waiting.offset / kBlockBytes].value);
     digest.add(waiting.offset);
     digest.add(static_cast<std::uint64_t>(

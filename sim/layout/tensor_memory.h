@@ -2,10 +2,10 @@
 // Tensors under the allocator of a framework: the VA blocks of its segments, and the time from which a tensor's block
 // may be used again.
 //
-// A block is free as soon as its tensor is freed, as the same stream orders later work. If work of another stream may
-// still use the block, PyTorch waits for that stream, provided that the program said so (record_stream). Traces hold no
-// such calls. They show which streams touched a tensor, and whether the tensor's own stream waited for them before the
-// free. If it did, the call was not needed; if it did not, a correct program must have made it.
+// A block is free as soon as its tensor is freed, because the same stream orders later work. If work of another stream
+// may still use the block, PyTorch waits for that stream, provided that the program told it so (record_stream). Traces
+// contain no such calls, but show which streams touched a tensor, and whether the tensor's own stream waited for them
+// before the free. If it did, the call was not needed; if it did not, a correct program must have made it.
 #pragma once
 
 #include <deque>
@@ -71,7 +71,7 @@ class TensorMemory {
     std::uint32_t stream = 0;
     std::vector<Use> other_streams;
   };
-  // A block whose tensor was freed; it is free when these uses are over.
+  // A block whose tensor was freed; it is free when these uses have finished.
   struct Waiting {
     std::uint64_t block = 0, segment = 0, offset = 0;
     std::vector<Use> uses;

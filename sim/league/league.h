@@ -77,20 +77,21 @@ struct OverallStanding {
   std::size_t contests = 0;                                            // contests that it finished
   std::size_t first = 0;                                               // contests in which it has rank 1
   std::size_t unsettled = 0;                                           // runs that should have settled and did not
-  std::uint64_t most_learning = 0;                                     // iterations; of settled runs
+  std::uint64_t most_learning = 0;                                     // iterations, the most of any settled run
   std::uint64_t over_driver = 0, over_bound = 0, over_best_known = 0;  // means
   std::uint64_t best_over_driver = 0, worst_over_driver = 0;           // in thousandths
   // exp of the standard deviation of log(time / driver's): 1 is none; in millionths, 0 for less than two contests.
   std::uint64_t spread = 0;
-  // Its best and worst rank when only the contests of one limit count; 0: none.
+  // The best and worst rank when only the contests of one limit count; 0: none.
   std::size_t best_limit_rank = 0, worst_limit_rank = 0;
 };
 
 // The dependence of the ranking on the limit: compares the rankings by the contests of each limit alone.
 struct RankStability {
-  std::vector<std::string> limits;  // "OSF 1.25", in the order of the plan, if the driver finished; with less than two
-                                    // there is nothing to compare
-  std::size_t entrants = 0;         // with a rank under every limit, without oracles
+  // "OSF 1.25", in the order of the plan, if the driver finished; with fewer than two there is nothing to compare
+  std::vector<std::string> limits;
+  // there is nothing to compare
+  std::size_t entrants = 0;  // with a rank under every limit, without oracles
   // Kendall's tau-b between the rankings of two limits, the mean over all pairs of limits, in thousandths: 1000 if all
   // agree, 0 if they are unrelated.
   std::int64_t tau = 0;

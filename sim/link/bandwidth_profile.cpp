@@ -83,7 +83,7 @@ void BandwidthProfile::take_in_the_middle(Nanoseconds start, Nanoseconds end, st
   }
 }
 
-// The promises from the present on: the breakpoints ahead, each with the rate before it.
+// Adds the promises from now on: the later breakpoints, each with the rate before it.
 void BandwidthProfile::add_state(StateDigest& digest) const {
   std::uint64_t used = 0;
   for (const Breakpoint& point : points_) {

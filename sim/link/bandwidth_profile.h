@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The share of a common bandwidth that is promised at each time, for several copy engines.
+// The part of a shared bandwidth that is promised at each time, for several copy engines.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class BandwidthProfile {
   std::size_t breakpoints() const { return points_.size(); }
 
  private:
-  // `used` holds from `time` to the next breakpoint; the last one's is 0.
+  // `used` holds from `time` to the next breakpoint; at the last breakpoint it is 0.
   struct Breakpoint {
     Nanoseconds time;
     std::uint64_t used;

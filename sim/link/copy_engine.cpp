@@ -8,8 +8,8 @@
 namespace uvmsim::link {
 namespace {
 
-// Work is in bytes/us times ns, of which 1000 are a byte. Shares of a run are summed in this unit, so that only its end
-// is rounded (up to a whole nanosecond).
+// Work is counted in bytes/us times ns: 1000 units are a byte. Parts of a run are summed in this unit, so that only its
+// end is rounded (up to a whole nanosecond).
 constexpr std::uint64_t kWorkPerByte = 1000;
 
 constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }

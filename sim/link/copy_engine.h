@@ -2,7 +2,8 @@
 // One direction of one link: the copy engine that moves runs of pages, in order.
 //
 // A push is a submission of the driver: runs of contiguous bytes. The time of a push on a free link is (times in ns):
-//   first run: latency + bytes / bandwidth; every later run: run_ns + bytes / bandwidth, from the end of the run before
+//      first run: latency + bytes / bandwidth; every later run: run_ns + bytes / bandwidth, from the end of the run
+//      before
 // Pushes queue first in, first out. If engines share bandwidth (both directions of a link, the GPUs behind a switch,
 // all links of the host's memory), earlier submissions keep their promises and a later one gets the rest, or waits
 // while nothing is left. Only moving bytes use bandwidth; latency and run_ns do not.
@@ -35,8 +36,8 @@ class CopyEngine {
   // Opens a push that may start at `earliest`: its first run starts then, or when the engine is free. A later push
   // starts after this one even if its `earliest` is before.
   void begin_push(Nanoseconds earliest);
-  // Adds a run to the open push; bytes > 0. The end of the last run completes the push. `more` is time beyond the run's
-  // fixed part and its bytes.
+  // Adds a run to the open push; bytes > 0. The end of the last run completes the push. `more` is time in addition to
+  // the run's fixed part and its bytes.
   RunTimes run(std::uint64_t bytes, Nanoseconds more = {});
 
   // Submits a push of one run.

@@ -2,11 +2,11 @@
 // The cost of a GPU's accesses to remote-mapped host memory: loads and stores of its SMs over the link.
 //
 // Measured on an H200 (configs/measurements/row_gather_h200.txt, remote_stream_h200.txt): the GPU's L2 cache keeps none
-// of these data, so every access pays. A scattered access, however short, costs at least its share of the rate of runs;
-// long accesses cost their bytes; requests for less than a line, in order, cost at least their share of the rate of
-// requests (the link allows a fixed number of outstanding ones); stores of less than a sector and atomics have a rate
-// of their own; both directions together have a limit of their own. One GPU's traffic is served in the order of its
-// requests.
+// of these data, so every access is charged. A scattered access, however short, takes at least its turn at the rate of
+// runs. Long accesses take the time of their bytes. Requests for less than a line, in order, take at least their turn
+// at the rate of requests (the link allows a fixed number of outstanding ones). Stores of less than a sector and
+// atomics have a rate of their own, and both directions together have a limit of their own. One GPU's traffic is served
+// in the order of its requests.
 #pragma once
 
 #include <algorithm>
@@ -78,8 +78,9 @@ class RemoteLane {
     const std::uint64_t reads = reading(traffic), writes = writing(traffic);
     std::uint64_t ns = std::max({reads, writes, of(traffic.bytes(), both_), of(traffic.runs, runs_)});
     if (words_ != 0) {
-      // Single stores share the link with reads as the bytes of both directions do: 68 of 51 and 52 GB/s. Atomics wait
-      // for their answers, as reads do. Fitted to launches of cuDNN's engines (sim/engine/remote_use.h).
+      // Single stores share the link with reads, as the bytes of both directions do: together they reach 68 GB/s, each
+      // direction alone 51 and 52 GB/s. Atomics wait for their answers, as reads do. Fitted to launches of cuDNN's
+      // engines (sim/engine/remote_use.h).
       if (traffic.stored_words != 0) ns = std::max(ns, (reads + writes) * 3 / 4);
       if (traffic.atomics != 0) ns = std::max(ns, reads + writes + std::min(reads, writes) / 3);
     }
@@ -94,7 +95,7 @@ class RemoteLane {
   void add_state(StateDigest& digest) const { digest.add_future(busy_until_); }
 
  private:
-  // A short request costs its turn at the rate of requests if that is longer than the time of its bytes.
+  // A short request takes its turn at the rate of requests if that is longer than the time of its bytes.
   std::uint64_t reading(const RemoteTraffic& traffic) const {
     std::uint64_t ns = of(traffic.read_bytes, reads_);
     for (std::size_t i = 0; i < traffic.short_requests.size(); ++i) {

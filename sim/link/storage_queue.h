@@ -2,8 +2,8 @@
 // One direction of an SSD: requests overlap, up to a queue depth.
 //
 // A request takes a place in the queue, waits for the device, and then its bytes pass, in order of submission:
-//   start = the requested time, or when the request `depth` before this one is done
-//   end   = max(start + latency, end of the request before) + bytes / bandwidth
+//      start = the requested time, or when the request `depth` before this one is done
+//      end   = max(start + latency, end of the request before) + bytes / bandwidth
 // One request therefore takes latency + bytes / bandwidth, and many concurrent ones reach the bandwidth, or depth
 // requests per latency if they are small. Reads and writes have separate queues and do not slow each other.
 #pragma once

@@ -55,7 +55,7 @@ class Topology {
   const Peer* peer(std::uint32_t from, std::uint32_t to) const { return peers_[from * gpu_count() + to].get(); }
 
   bool has_ssd() const { return ssd_ != nullptr; }
-  // Require has_ssd(). Reading brings data up to the host, writing takes it down.
+  // Require has_ssd(). Reads move data from the SSD to the host, writes move it to the SSD.
   StorageQueue& ssd_read() { return ssd_->read; }
   StorageQueue& ssd_write() { return ssd_->write; }
 
@@ -73,7 +73,7 @@ class Topology {
   BandwidthProfile* share(std::uint64_t bytes_per_us);
   void join_peers(const config::SystemConfig& system);
 
-  std::unique_ptr<BandwidthProfile> host_;                 // null if host memory is no limit
+  std::unique_ptr<BandwidthProfile> host_;                 // null if host memory does not limit the links
   std::vector<std::unique_ptr<BandwidthProfile>> shared_;  // uplinks, ports of switches, both directions of peer links
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<std::unique_ptr<Peer>> peers_;  // [from][to]

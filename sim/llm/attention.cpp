@@ -27,7 +27,7 @@ Tensor batched(Layers& layers, const ProductShape& shape, const Tensor& a, const
   return out;
 }
 
-// Keys or values of groups of heads, once per head.
+// Repeats keys or values of groups of heads once for each head.
 Value widened(Layers& layers, const Value& x, std::uint64_t groups) {
   Value y = layers.result(layers.strided("elementwise_kernel<copy>", {x.data}, x.data->bytes() * groups), {&x});
   if (y.gradient != nullptr) {
@@ -119,7 +119,7 @@ Value fused_attention(Layers& layers, const AttentionShape& shape, Value query, 
   }
   Recorder& recorder = layers.recorder();
   const std::uint64_t bytes = shape.query_bytes(layers.element_bytes());
-  // Causal: half of the scores, when a prompt is read.
+  // With a causal mask only half of the scores are computed when a prompt is read.
   const std::uint64_t flops =
       4 * shape.batch * shape.heads * shape.queries * shape.keys * shape.head_width / (shape.queries > 1 ? 2 : 1);
   recorder.begin_operator();
@@ -148,10 +148,10 @@ Value fused_attention(Layers& layers, const AttentionShape& shape, Value query, 
     Tensor of_query = to.tensor(bytes);
     Tensor of_key = to.tensor(saved->key.data->bytes());
     Tensor of_value = to.tensor(saved->value.data->bytes());
-    // The query's gradient is summed in fp32, and the dot products of output and gradient lie beside it.
+    // The query's gradient is summed in fp32; the same buffer also holds the dot products of output and gradient.
     Tensor space = to.tensor(bytes * 4 / layers.element_bytes() + saved->statistics->bytes());
     layers.rows("compute_dot_do_o", 1 + bytes / 16384, {reads(saved->sums), reads(given), writes(space)});
-    constexpr std::uint64_t kMoreThanForward = 5;  // products, of 2
+    constexpr std::uint64_t kMoreThanForward = 5;  // matrix products, compared with 2 in the forward pass
     to.launch({"sdpa_flash_bprop",
                {Kind::kAttention, flops * kMoreThanForward / 2, 0},
                {reads(saved->query.data), reads(saved->key.data), reads(saved->value.data), reads(saved->statistics),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of heads that lie one after the other: as separate kernels with the scores in memory, or as one kernel.
+// Attention over heads that are stored one after the other: as separate kernels with the scores in memory, or as one
+// kernel.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ struct AttentionShape {
   }
 };
 
-// Attention in separate kernels, with a head of query, key and value behind the other; adds `mask` to the scores, if
-// there is one.
+// Attention in separate kernels; query, key and value are stored head after head. Adds `mask` to the scores, if there
+// is one.
 Value eager_attention(Layers& layers, const AttentionShape& shape, Value query, Value key, Value value,
                       const Tensor& mask, bool dropout);
 
@@ -25,7 +26,7 @@ Value eager_attention(Layers& layers, const AttentionShape& shape, Value query, 
 Value fused_attention(Layers& layers, const AttentionShape& shape, Value query, Value key, Value value);
 
 // Attention of one token to a cache that was allocated for the whole context: keys, then values, of `context` tokens
-// per head. The query heads of a group are rows of one product per key-value head.
+// per head. The query heads of a group are the rows of one matrix product per key-value head.
 Tensor cached_attention(Layers& layers, const AttentionShape& shape, std::uint64_t context, const Tensor& query,
                         const Tensor& cache, bool is_fused);
 

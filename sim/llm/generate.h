@@ -15,11 +15,11 @@ namespace uvmsim::llm {
 struct Program {
   Model model;
   Settings settings;
-  std::vector<std::string> not_read;  // keys of the file
+  std::vector<std::string> not_read;  // keys of the file that were not used
   trace::Header header;
 };
 
-// Reads a file, changed by what was `given` on the command line. Throws InputError, one line.
+// Reads a file; settings `given` on the command line override its own. Throws InputError, one line.
 Program read_program(const std::string& file, const Given& given);
 
 // Calls `sink` with every record, in order. The same program gives the same records.

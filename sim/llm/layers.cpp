@@ -17,7 +17,7 @@ std::uint32_t blocks_for(std::uint64_t amount, std::uint64_t per_block) {
 constexpr std::string_view kMul = "vectorized_elementwise_kernel<mul>", kAdd = "vectorized_elementwise_kernel<add>",
                            kConvert = "vectorized_elementwise_kernel<convert>";
 
-// Elements of a thread block, as the recordings' grids have them.
+// Elements per thread block, from the grids of the recordings.
 constexpr std::uint64_t kStreamElements = 1024;
 constexpr std::uint64_t kStridedElementsOf4 = 256, kStridedElementsOf2 = 512;
 
@@ -124,7 +124,7 @@ void Layers::rows(std::string_view name, std::uint64_t rows, std::vector<Use> us
   recorder_.launch({name, {kind, 0, 0}, std::move(uses), {blocks_for(rows, 1), 1, 1}});
 }
 
-// Names and grids of the libraries' kernels on an H100 or H200: the model reads tiles off them.
+// Names and grids are those of the libraries' kernels on an H100 or H200: the simulator derives the tiles from them.
 void Layers::product(const ProductShape& shape, std::vector<Use> uses, bool is_gradient) {
   Launch launch;
   launch.work.kind = shape.batches == 1 ? Kind::kProduct : Kind::kBatchedProduct;
@@ -150,7 +150,7 @@ void Layers::product(const ProductShape& shape, std::vector<Use> uses, bool is_g
   recorder_.launch(launch);
 }
 
-// Column sums over many rows: partial sums of blocks lie in a buffer that is far larger than what they touch.
+// Column sums over many rows: each block writes a partial sum into a buffer of which only a small part is touched.
 Tensor Layers::column_sum(const Tensor& input, std::uint64_t rows, std::uint64_t columns) {
   constexpr std::uint64_t kColumnsOfBlock = 128, kRowsOfBlock = 64, kBlocksOfSm = 16, kThreads = 128;
   recorder_.begin_operator();
@@ -215,7 +215,7 @@ Value Layers::base_linear(const Value& x, const Linear& layer, std::uint64_t row
       product({layer.in, rows, layer.out, 1}, {reads(saved), reads(given), writes(out)}, true);
       accumulate(*layer.weight, std::move(out));
     };
-    // addmm's backward pass begins with the input, that of mm with the weight.
+    // addmm's backward pass begins with the gradient of the input, that of mm with the gradient of the weight.
     if (layer.bias != nullptr) {
       input_gradient();
       weight_gradient();
@@ -457,7 +457,7 @@ Tensor Layers::cross_entropy(Value logits, std::uint64_t row_count, const Tensor
   recorder_.begin_operator();
   Tensor loss = recorder_.tensor(4);
   const Tensor weight = recorder_.tensor(4);
-  // One row's word each, a page apart.
+  // Each row has one word; the words are a page apart.
   const auto of_words = [row_count](const Tensor& tensor, trace::AccessMode mode) {
     Use use{tensor.get(), mode, {}};
     const std::uint64_t row_bytes = tensor->bytes() / row_count;

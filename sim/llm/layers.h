@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of PyTorch in eager mode: the kernels that each launches, their accesses, the tensors that it keeps for the
-// backward pass, and the order of its frees. Written after the recordings of `workloads/` (README.md), kernel by
-// kernel.
+// backward pass, and the order in which it frees them. They follow the recordings of `workloads/` (README.md), kernel
+// by kernel.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Linear {
   Parameter* weight = nullptr;
   Parameter* bias = nullptr;
   std::uint64_t in = 0, out = 0;
-  // Adapters of a low rank beside the weight.
+  // Low-rank adapters of the weight.
   Parameter* down = nullptr;
   Parameter* up = nullptr;
   std::uint64_t rank = 0;
@@ -28,7 +28,7 @@ struct Linear {
 
 struct Norm {
   Parameter* weight = nullptr;
-  Parameter* bias = nullptr;  // null: RMS norm
+  Parameter* bias = nullptr;  // null: the norm is an RMS norm
   std::uint64_t width = 0;
 };
 
@@ -47,10 +47,10 @@ class Layers {
   std::uint64_t element_bytes() const { return element_bytes_; }
   Number number() const { return number_; }
 
-  // Returns a result, with a gradient if one of the inputs wants one.
+  // Returns a result, with a gradient if one of the inputs needs one.
   Value result(Tensor data, std::initializer_list<const Value*> inputs) const;
   bool wants(const Value& value) const { return tape_.is_recording() && value.gradient != nullptr; }
-  // Adds to a gradient, if it is wanted. `is_view`: it has another tensor's shape.
+  // Adds to a gradient, if it is needed. `is_view`: the tensor is a view of a tensor with another shape.
   void accumulate(const std::shared_ptr<Gradient>& gradient, Tensor tensor, bool is_view = false);
   void accumulate(Parameter& parameter, Tensor tensor);
   // Takes the finished gradient out of a value.
@@ -75,12 +75,12 @@ class Layers {
   Value multiply(const Value& a, const Value& b);
   Value activation(Activation kind, const Value& x);
   Value copy_strided(const Value& x);
-  // Reads `count` rows of a table: its first ones, or at random places; `words` hold their numbers.
+  // Reads `count` rows of a table: the first ones, or rows at random places; `words` holds their numbers.
   enum class Places : std::uint8_t { kRandom, kFirst };
   Value embedding(Parameter& table, std::uint64_t row_bytes, std::uint64_t count, const Tensor& words, Places places);
   // Adds the smaller tensor to every part of the larger one.
   Value add_broadcast(const Value& large, const Value& small);
-  // Returns the loss, one number: the cross entropy of logits. Frees `logits`, unless they are held elsewhere.
+  // Returns the loss, one number: the cross entropy of logits. Frees `logits` unless they are referenced elsewhere.
   Tensor cross_entropy(Value logits, std::uint64_t rows, const Tensor& words, bool in_float32);
 
  private:

@@ -9,11 +9,11 @@
 namespace uvmsim::llm {
 namespace {
 
-// Far beyond what there is; products of all of them stay below 2^60.
+// Limits far beyond existing models; products of all of them stay below 2^60.
 constexpr std::uint64_t kMostLayers = 1024, kMostWidth = 1u << 17, kMostHeads = 4096, kMostHidden = 1u << 20,
                         kMostWords = 1u << 22, kMostPositions = 1u << 24, kMostExperts = 1024;
 
-// Keys that say nothing of memory or time: names, tokens, initial values, versions, what generation samples.
+// Keys that affect neither memory nor time: names, tokens, initial values, versions, sampling settings of generation.
 constexpr std::array kOfNoWeight = {"_name_or_path",
                                     "add_cross_attention",
                                     "architectures",
@@ -90,7 +90,7 @@ class ConfigReader {
     const auto value = find(key);
     return value ? value->boolean() : otherwise;
   }
-  // A share between 0 and 1: whether it is above 0.
+  // Reads a number from 0 to 1; returns whether it is above 0.
   bool share(const std::string& key, bool otherwise) {
     const auto value = find(key);
     if (!value) return otherwise;
@@ -98,7 +98,7 @@ class ConfigReader {
     if (!json.is_number() || json.get<double>() < 0 || json.get<double>() > 1) value->refuse("0 to 1");
     return json.get<double>() > 0;
   }
-  // Refuses a key that is there and not null or false.
+  // Refuses a key that is present and neither null nor false.
   void refuse(const std::string& key, const char* why) {
     const auto value = find(key);
     if (value && value->json() != false) value->fail("{}", why);

@@ -27,15 +27,15 @@ struct Model {
   Number number = Number::kFloat32;
   Activation activation = Activation::kSilu;
   std::uint64_t layers = 0, width = 0, heads = 0, key_value_heads = 0, head_width = 0;
-  std::uint64_t hidden = 0;      // of the layers between attentions
-  std::uint64_t vocabulary = 0;  // words
+  std::uint64_t hidden = 0;      // size of the layers between attentions
+  std::uint64_t vocabulary = 0;  // number of words
   std::uint64_t positions = 0;   // the longest context
   std::uint64_t token_types = 0;
   std::uint64_t experts = 0, experts_per_token = 0;  // 0: dense
-  std::uint64_t window = 0;                          // tokens that attention looks back; 0: all
+  std::uint64_t window = 0;                          // number of previous tokens that attention sees; 0: all
   bool tied_head = false;                            // the output layer is the embedding
-  bool query_bias = false;                           // of the layers that make query, key and value
-  bool output_bias = false;                          // and of the one behind attention
+  bool query_bias = false;                           // the layers that compute query, key and value have a bias
+  bool output_bias = false;                          // the layer after attention has a bias
   bool gated = true;                                 // of kDecoder: hidden = activation(gate) * up, else activation(up)
   bool fused_attention = false;                      // of kDecoder: query, key and value in one product
   bool embedding_dropout = false, attention_dropout = false, layer_dropout = false;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kWordBytes = 8;
 
-// Measured: what cuBLAS takes of the driver, and PyTorch of its allocator, at a thread's first product on an H100 or
-// H200 (recordings of `workloads/`: every one has these).
+// Measured: memory that cuBLAS allocates from the driver, and PyTorch from its allocator, at a thread's first matrix
+// product on an H100 or H200 (all recordings of `workloads/` have these).
 constexpr std::uint64_t kLibraryBytes[] = {std::uint64_t{128} << 10, std::uint64_t{64} << 20};
 constexpr std::uint64_t kWorkspaceBytes = std::uint64_t{32} << 20;
 
@@ -22,8 +22,8 @@ constexpr std::uint64_t kWorkspaceBytes = std::uint64_t{32} << 20;
 // recorded `llm_generate` on an H200).
 constexpr std::int64_t kPlanNs = 1237000;
 
-// Measured: picking rows or a matrix by an index costs the host more than other operators (25 to 50 us in the recorded
-// `moe_generate`, medians of four kinds of kernels).
+// Measured: selecting rows or a matrix by an index takes the host longer than other operators (25 to 50 us in the
+// recorded `moe_generate`, medians of four kinds of kernels).
 constexpr std::int64_t kIndexNs = 30000;
 
 }  // namespace
@@ -330,7 +330,7 @@ Value Network::gpt2_layer(const Layer& layer, Value x, const Tensor& mask) {
   {
     const Module module(recorder_, layer.name + ".attn");
     const Value all = layers_.linear(layers_.norm(x, layer.attention_norm, rows), layer.query, rows);
-    // Keys and values become a cache, in training too; the query is laid out by heads.
+    // Keys and values are stored in a cache, in training too; the query is stored head after head.
     const auto part = [&](std::uint64_t number) {
       return layers_.result(layers_.strided_part("elementwise_kernel<copy>", all.data, number * bytes, bytes), {&all});
     };
@@ -501,7 +501,7 @@ Value Network::decoder_attention(const Layer& layer, const Value& x, std::uint64
   return layers_.linear(sums, layer.output, rows);
 }
 
-// Every token goes to some experts; each computes its tokens together, after the host has learned how many there are.
+// Every token goes to some experts. Each expert computes its tokens together, after the host has read their number.
 Value Network::experts(const Layer& layer, const Value& x) {
   const std::uint64_t rows = settings_.batch * tokens_now_, element = layers_.element_bytes();
   const std::uint64_t chosen_rows = rows * model_.experts_per_token;

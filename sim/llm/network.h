@@ -20,7 +20,7 @@ class Network {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  // Allocates the weights and copies them to the GPU, and a static cache.
+  // Allocates the weights and copies them to the GPU; allocates a static cache if there is one.
   void load();
   // Runs one iteration of the program.
   void iterate(std::uint64_t index);
@@ -28,7 +28,7 @@ class Network {
  private:
   struct Layer;
   struct Cache {
-    Tensor key, value;  // growing; a static one has both in `key`
+    Tensor key, value;  // of a growing cache; a static cache has both in `key`
   };
 
   Parameter* parameter(const std::string& name, std::uint64_t elements, bool is_trained);

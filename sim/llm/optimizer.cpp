@@ -10,8 +10,8 @@
 namespace uvmsim::llm {
 namespace {
 
-// ATen/native/cuda/MultiTensorApply.cuh of PyTorch: elements of a thread block, blocks of a launch, and tensors of one
-// by how many lists an operation takes.
+// Constants of ATen/native/cuda/MultiTensorApply.cuh of PyTorch: elements of a thread block, blocks of a launch, and
+// tensors of a launch by the number of lists that an operation takes.
 constexpr std::uint64_t kPieceElements = 65536, kMostBlocks = 320;
 constexpr std::size_t kMostTensors[] = {0, 110, 64, 48, 36};
 
@@ -89,7 +89,7 @@ void Network::step() {
       ForEach(layers_, "multi_tensor_apply_kernel<add>", {weights(kUpdate), gradients()});
       return;
     case Optimizer::kSgdMomentum: {
-      // The first step's momentum is a copy of the gradient.
+      // The first step initialises the momentum with a copy of the gradient.
       if (trained.front()->states.empty()) {
         for (Parameter* one : trained) {
           one->states.push_back(

@@ -12,12 +12,12 @@ using trace::AccessMode;
 constexpr std::uint64_t kQuantumBytes = 512;
 
 // Measured: medians of the host's time before a launch in the recorded `llm_generate` (H200, PyTorch 2.11), whose GPU
-// waits for the host: between the kernels of one operator, before one of another operator, and more at a module.
+// waits for the host: within one operator, at the begin of an operator, and in addition at the begin of a module.
 constexpr std::int64_t kLaunchNs = 1000, kOperatorNs = 7000, kModuleNs = 11000;
 
 Use use_of(const Tensor& tensor, AccessMode mode) { return {tensor.get(), mode, {}}; }
 
-// Stretches as extents in quanta, those that meet joined.
+// Returns stretches as extents in quanta; adjacent ones are merged.
 std::vector<trace::Extent> extents_of(const Use& use) {
   std::vector<trace::Extent> extents;
   const auto add = [&](std::uint64_t first_byte, std::uint64_t bytes) {

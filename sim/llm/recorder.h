@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the actions of a framework: tensors that live as long as they are held, kernels that touch them, placed by
-// the model of PyTorch's caching allocator, with the host's time between launches.
+// Records the actions of a framework: tensors that live as long as they are referenced, and kernels that touch them.
+// The model of PyTorch's caching allocator places the tensors; the host takes time between launches.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace uvmsim::llm {
 
 class Recorder;
 
-// Memory of a tensor; freed when the last holder lets go of it.
+// Memory of a tensor; freed with the last reference to it.
 class Storage {
  public:
   Storage(Recorder& recorder, trace::ObjectId id, std::uint64_t bytes, std::uint64_t place)
@@ -66,12 +66,12 @@ class Recorder {
   Recorder(const Roofline& roofline, Sink sink) : roofline_(roofline), sink_(std::move(sink)) {}
 
   Tensor tensor(std::uint64_t bytes, std::string name = {});
-  // Takes memory that a library keeps for itself.
+  // Allocates memory that a library keeps for itself.
   void library_memory(std::uint64_t bytes);
 
   void launch(const Launch& launch);
   void copy_to_gpu(const Tensor& tensor);
-  void copy_to_host(const Tensor& tensor);  // waits
+  void copy_to_host(const Tensor& tensor);  // waits for the copy
   void synchronize();
 
   void begin_module(const std::string& name);
@@ -79,11 +79,11 @@ class Recorder {
   void begin_iteration(std::uint64_t index);
   void end_iteration(std::uint64_t index);
 
-  // The host's time before the next launch: of an operator of the framework, and of anything else.
+  // Set the host's time before the next launch: for an operator of the framework, and for any other operation.
   void begin_operator();
   void spend_on_host(std::int64_t ns) { host_ns_ += ns; }
 
-  // Ends the recording; tensors that are still held are freed without a record.
+  // Ends the recording. Tensors that are still referenced are freed without a record.
   void finish();
 
  private:

@@ -10,7 +10,8 @@
 namespace uvmsim::llm {
 namespace {
 
-// The part of the peaks that a kind of kernel reaches, in thousandths, and its start. A peak of 0 does not limit it.
+// The fraction of the peaks that a kind of kernel reaches, in thousandths, and its start-up time. A peak of 0 is no
+// limit.
 struct Reached {
   std::uint64_t fp32_flops, half_flops;         // thousandths of the peak
   std::uint64_t bandwidth;                      // thousandths
@@ -18,8 +19,9 @@ struct Reached {
   std::uint64_t start_ns;
 };
 
-// Measured: medians over kernels of that kind in recordings on an H200. Those of fp32 are of `gpt2_b32` and `vit`,
-// those of 16 bits of `llm_train` and `llm_generate`, bandwidths of all four. README.md has what the sums come to.
+// Measured: medians over kernels of that kind in recordings on an H200: for fp32 `gpt2_b32` and `vit`, for 16 bits
+// `llm_train` and `llm_generate`, for bandwidths all four. README.md compares the resulting kernel times with the
+// recordings.
 constexpr std::array<Reached, 11> kReached = {{
     {0, 0, 900, 0, 1100},      // kStream
     {0, 0, 820, 2400, 1500},   // kOptimizer

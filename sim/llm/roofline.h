@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a kernel on a GPU with everything resident: its start, and the longest of the times of its arithmetic,
-// its bytes and its elements. Peaks are those of the system's file. The part of the peaks that a kind of kernel reaches
-// was measured on recordings; README.md names them, and the deviation of the sum from their times.
+// The time of a kernel on a GPU with everything resident: its start-up time plus the longest of the times of its
+// arithmetic, its bytes and its elements. Peaks are those of the system's file. The fraction of the peaks that a kind
+// of kernel reaches was measured on recordings; README.md names them and compares the resulting kernel times with
+// theirs.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 namespace uvmsim::llm {
 namespace {
 
-// A kernel that touches a word of each row names the rows one by one: that many fit a record of a trace.
+// A kernel that touches one word in each of many rows lists the rows one by one; this many fit a record of a trace.
 constexpr std::uint64_t kMostRows = 1u << 20;
 constexpr std::uint64_t kMostBatch = 1u << 20, kMostTokens = 1u << 22, kMostIterations = 10000, kMostRank = 65536;
 
@@ -144,7 +144,8 @@ void check(const Settings& settings, const Model& model, const std::string& file
     throw_input_error("{}: {} {}; allowed: up to {}", file, rows,
                       is_static ? "sequences times key-value heads" : "tokens at once", kMostRows);
   }
-  // Bytes of the largest tensors, so that no product below overflows and nothing is larger than an address space.
+  // Limit for the bytes of the largest tensors, so that no product below overflows and no tensor exceeds an address
+  // space.
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
   const auto product = [&](std::initializer_list<std::uint64_t> factors) {
     WideUnsigned all = 1;

@@ -19,28 +19,30 @@ namespace uvmsim::llm {
 enum class Mode : std::uint8_t { kTrain, kPrefill, kDecode };
 enum class Optimizer : std::uint8_t { kSgd, kSgdMomentum, kAdamw };
 enum class AttentionKind : std::uint8_t {
-  kEager,  // scores, softmax and sums as kernels of their own
+  kEager,  // scores, softmax and sums in separate kernels
   kFused,  // one kernel that keeps the scores in the SMs
 };
 enum class Cache : std::uint8_t {
   kGrowing,  // a new tensor per layer and token; iteration 0 reads the prompt
   kStatic,   // allocated for the whole context, and full: every iteration adds one of the last tokens
 };
-enum class Logits : std::uint8_t { kLast, kAll, kAllWidened };  // the last also as a copy in fp32
+// of the last token, of all tokens, or of all with a copy in fp32
+enum class Logits : std::uint8_t { kLast, kAll, kAllWidened };
 
 struct Settings {
   Mode mode = Mode::kTrain;
-  std::uint64_t batch = 0, tokens = 0;  // sequences; tokens of each: in a step, in the prompt, or in the cache
+  // number of sequences; tokens of each: in a step, in the prompt, or in the cache
+  std::uint64_t batch = 0, tokens = 0;
   std::uint64_t iterations = 0;
   Optimizer optimizer = Optimizer::kAdamw;
-  std::uint64_t lora_rank = 0;  // 0: all weights are trained; else adapters of query and value alone
-  bool recompute = false;       // of a layer only its input is kept, and its forward pass runs again
+  std::uint64_t lora_rank = 0;  // 0: all weights are trained; otherwise only adapters of query and value
+  bool recompute = false;       // only the input of a layer is kept, and the backward pass runs its forward pass again
   AttentionKind attention = AttentionKind::kFused;
   Cache cache = Cache::kGrowing;
-  Logits logits = Logits::kLast;  // of a prompt: of its last token, of all
+  Logits logits = Logits::kLast;  // of a prompt: which logits are computed
   bool keeps_logits = false;      // the training loop holds them until its step ends
   bool loss_in_float32 = true;    // logits in 16 bits are widened before the loss
-  std::string gpu;                // the system whose first GPU's peaks the times come from
+  std::string gpu;                // the system whose first GPU's peaks determine the times
 };
 
 // A setting, named as in the file's "uvmsim"; options have '-' for '_'.

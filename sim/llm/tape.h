@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of a forward pass for the backward pass: a list of steps, run from the last to the first. Each step frees
-// what it saved when it has run.
+// The steps that a forward pass records for the backward pass, which runs them from the last to the first. After it has
+// run, each step frees the tensors that it saved.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace uvmsim::llm {
 // The gradient of a value, as far as it is accumulated.
 struct Gradient {
   Tensor tensor;
-  bool is_view = false;  // of another tensor's shape: PyTorch does not add to it in place
+  bool is_view = false;  // its tensor is a view of another shape, so that PyTorch does not add to it in place
 };
 
 struct Value {
   Tensor data;
-  std::shared_ptr<Gradient> gradient;  // null: none is wanted
+  std::shared_ptr<Gradient> gradient;  // null: no gradient is needed
 };
 
 struct Parameter {

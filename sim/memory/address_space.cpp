@@ -55,7 +55,7 @@ void AddressSpace::make_pages(std::uint64_t group) {
   pages_[group] = made_pages_.back().get();
 }
 
-// Makes pieces begin at `first` and at `end`, where those are inside of one; returns the first from `first` on.
+// Splits pieces at `first` and at `end` if these are inside of one; returns the first piece from `first` on.
 AddressSpace::Pieces::iterator AddressSpace::split_pieces(std::uint64_t first, std::uint64_t end) {
   for (const std::uint64_t at : {first, end}) {
     auto piece = pieces_.lower_bound(at);
@@ -68,7 +68,7 @@ AddressSpace::Pieces::iterator AddressSpace::split_pieces(std::uint64_t first, s
   return pieces_.lower_bound(first);
 }
 
-// Returns whether the block's state is that of a block without state, so that it makes no difference to the future.
+// Returns whether the block's state is the initial one, so that it has no effect on the future.
 bool AddressSpace::is_as_allocated(BlockIndex i) const {
   const VaBlock& b = block(i);
   if (b.split != 0 || b.dma_mapped != 0 || b.page_tables != 0) return false;
@@ -200,7 +200,7 @@ void AddressSpace::set_parts(BlockIndex b, std::vector<BlockPart> parts) {
   parts_[whole.split - 1] = std::move(parts);
 }
 
-// The memory is gone, with its hints.
+// Its memory was freed, and with it the hints.
 void AddressSpace::join(VaBlock& block) {
   if (block.split == 0) return;
   parts_[block.split - 1].clear();

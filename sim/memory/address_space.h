@@ -4,7 +4,7 @@
 // Simulated addresses are dense: BlockIndex 0 .. block_count() - 1; a simulated virtual address is block * 2 MB +
 // offset. Freed ranges are reused (first fit, lowest address), so state is bounded by the peak of live memory. Each of
 // several programs has a region of its own. State per 2 MB block: 192 bytes per processor and 368 bytes shared, below 2
-// bytes per 4 KB page with one GPU. The state is made for groups of neighbours when one of them is first used; unused
+// bytes per 4 KB page with one GPU. State is created for groups of neighbours when one of them is first used; unused
 // addresses take no memory.
 #pragma once
 
@@ -32,7 +32,7 @@ struct ProcessorPages {
   PageMask writable;  // that entry allows writes; subset of mapped
 };
 
-// The call that gave the memory: cudaMallocManaged, malloc or mmap, cudaHostAlloc.
+// The call that allocated the memory: cudaMallocManaged, malloc or mmap, cudaHostAlloc.
 enum class MemoryKind : std::uint8_t { kManaged, kSystem, kPinned };
 
 // The hints of cudaMemAdvise.
@@ -41,13 +41,13 @@ struct Hints {
   std::uint32_t accessed_by = 0;  // ProcessorId::bit() of each
   bool read_mostly = false;
   bool pinned = false;  // pages on a GPU stay there (hint of other drivers than NVIDIA's)
-  // Returns whether the program says where the pages are to be.
+  // Returns whether the program has requested a place for the pages.
   bool any() const { return !preferred.is_none() || accessed_by != 0 || read_mostly; }
   bool operator==(const Hints&) const = default;
 };
 
-// Pages [first, end) of a block that have the same hints. The driver splits its VA ranges where a hint begins or ends,
-// and their blocks with them; it never joins them again.
+// Pages [first, end) of a block that have the same hints. The driver splits its VA ranges, and their blocks, at the
+// begin and the end of a hint; it never merges them again.
 struct BlockPart {
   unsigned first = 0, end = 0;
   Hints hints;
@@ -57,14 +57,14 @@ struct BlockPart {
 struct VaBlock {
   PageMask read_duplicated;
   PageMask discarded;
-  PageMask evicted;                            // evicted from a GPU since they were last there
+  PageMask evicted;                            // pages that left a GPU by eviction and have not returned to it
   PageMask host_backed;                        // pages with a host page allocated (kept until the block is freed)
   PageMask cpu_wrote;                          // system memory: pages that the CPU has written
   std::uint16_t first_page = 0, end_page = 0;  // [first, end) belongs to the range
   std::uint16_t region = 0;                    // of the program that allocated it
   BlockIndex range_first;                      // first block of its range
   std::uint64_t range_blocks = 0;              // blocks of its range, as allocated
-  Hints hints;                                 // split != 0: any() and accessed_by hold if they do for some pages
+  Hints hints;                                 // if split != 0, any() and accessed_by combine the hints of all parts
   std::uint32_t split = 0;                     // not 0: its parts have hints of their own
   std::uint32_t dma_mapped = 0;                // ProcessorId::bit() of GPUs whose DMA engines know the host pages
   std::uint32_t page_tables = 0;               // ProcessorId::bit() of GPUs that have had the block
@@ -79,8 +79,8 @@ class AddressSpace {
   // `initial`: the hints of a new range.
   explicit AddressSpace(unsigned gpu_count, const Hints& initial = {});
 
-  // Divides the address space into regions of that many blocks each; blocks lie in a region as in an address space of
-  // their own. Ranges that find no room in their region lie behind all regions. Call before the first allocation.
+  // Divides the address space into regions of these numbers of blocks. Blocks are placed in a region as in a separate
+  // address space. Ranges without room in their region are placed after all regions. Call before the first allocation.
   void divide(std::span<const std::uint64_t> block_counts);
   // Returns the first block of a region; regions begin at multiples of 1 GB.
   BlockIndex begin_of(unsigned region) const { return BlockIndex(regions_[region].begin); }
@@ -88,7 +88,7 @@ class AddressSpace {
   // Allocates a range of `bytes` whose first byte lies `offset_in_block` into its first block. Returns that block.
   BlockIndex allocate(std::uint64_t offset_in_block, std::uint64_t bytes, unsigned region = 0,
                       MemoryKind kind = MemoryKind::kManaged);
-  // Frees blocks of that region, which must hold no pages any more (the driver released them).
+  // Frees blocks of that region, which must not hold pages (the driver has released them).
   void free(BlockIndex first, std::uint64_t block_count, unsigned region = 0);
 
   std::uint64_t block_count() const { return block_count_; }
@@ -109,7 +109,7 @@ class AddressSpace {
   }
 
   // Calls f(block) for those of the blocks [first, first + count) that have state, ascending: blocks that hold pages or
-  // were used, and their neighbours. The others are as they were allocated, except for hints.
+  // were used, and their neighbours. All other blocks are in their initial state, except for hints.
   template <class F>
   void for_each_used(BlockIndex first, std::uint64_t count, F&& f) const {
     for (std::uint64_t at = first.value, end = first.value + count; at < end;) {
@@ -125,7 +125,7 @@ class AddressSpace {
   void for_each_used(F&& f) const {
     for_each_used(BlockIndex(0), block_count_, f);
   }
-  // Changes the hints of all pages of those blocks [first, first + count) that have no state: change(hints) edits them.
+  // Calls change(hints) to edit the hints of all pages of those blocks [first, first + count) that have no state.
   template <class Change>
   void change_hints_of_unused(BlockIndex first, std::uint64_t count, Change&& change) {
     for (std::uint64_t at = first.value, end = first.value + count; at < end;) {
@@ -146,11 +146,11 @@ class AddressSpace {
   // Returns the page behind the last one that belongs to the block's range.
   unsigned end_page(BlockIndex b) const;
 
-  // Counts the operations that took a page-table entry from the GPU, or a permission.
+  // Returns the number of operations so far that removed page-table entries or permissions of the GPU.
   std::uint64_t unmap_epoch(unsigned gpu) const { return unmap_epochs_[gpu]; }
   void note_unmap(unsigned gpu) { ++unmap_epochs_[gpu]; }
 
-  // Calls f(part) for each part of the block, ascending: one where all its pages have the same hints.
+  // Calls f(part) for each part of the block, ascending: a single part if all its pages have the same hints.
   template <class F>
   void for_each_part(BlockIndex b, F&& f) const {
     const VaBlock& whole = block(b);
@@ -170,7 +170,7 @@ class AddressSpace {
   }
   // Returns the part in which the page lies.
   BlockPart part_of(BlockIndex b, unsigned page) const;
-  // Changes the hints of pages [first, end): change(hints) edits them. Splits the block if that makes a difference.
+  // Calls change(hints) to edit the hints of pages [first, end). Splits the block if its hints then differ.
   template <class Change>
   void change_hints(BlockIndex b, unsigned first, unsigned end, Change&& change) {
     std::vector<BlockPart> changed;
@@ -205,7 +205,7 @@ class AddressSpace {
   static constexpr std::uint64_t kGroup = 16;
   static const ProcessorPages kNothing;
   using Blocks = std::array<VaBlock, kGroup>;
-  // Blocks [key, end) that were allocated together: the initial state of those that have no state yet.
+  // Blocks [key, end) that were allocated together: gives the initial state of blocks that have no state yet.
   struct Piece {
     std::uint64_t end = 0;
     std::uint64_t range_first = 0, range_blocks = 0;

@@ -137,7 +137,8 @@ void GpuMemory::add_state(StateDigest& digest, const std::vector<std::uint64_t>&
   digest.add(free_chunks());
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     const RootChunk& root = chunks_[i];
-    // It is as good as a fresh one, and those have no state; the number of free chunks says where all of them wait.
+    // Such a chunk is equivalent to a fresh one, and fresh chunks have no state; the number of free chunks determines
+    // the position of all of them.
     if (root.state == ChunkState::kFree && !digest.ahead(root.ready)) continue;
     StateDigest chunk = digest.part();
     chunk.add(names[i]);

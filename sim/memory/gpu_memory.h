@@ -2,12 +2,12 @@
 // The physical memory of one GPU that managed data may use: root chunks of 2 MB.
 //
 // A full-size VA block occupies one whole root chunk from its first page on. Shorter blocks (tails of allocations)
-// share root chunks that are split into 32 slots of 64 KB; a ragged end occupies a whole slot. (Driver: 64 KB and 4 KB
-// sub-chunks; the difference is at most 60 KB per allocation.)
-// With small chunks every block lives in slots, wherever some are free, and each slot is evicted by itself.
+// share root chunks that are split into 32 slots of 64 KB; a partial 64 KB at the end occupies a whole slot. (Driver:
+// 64 KB and 4 KB sub-chunks; the difference is at most 60 KB per allocation.) With small chunks every block consists of
+// slots, in any chunks that have free ones, and each slot is evicted separately.
 //
-// A chunk has state from its first allocation on. Fresh chunks are handed out lowest id first, so state grows with the
-// chunks that were ever in use at the same time, not with the capacity.
+// A chunk has state from its first allocation on. Fresh chunks are allocated in order of id, so state grows with the
+// number of chunks that were ever in use at the same time, not with the capacity.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,9 @@
 
 namespace uvmsim {
 
-// Evictors do not know of kForeign and kUnmanaged chunks. kForeign: spare memory that holds pages evicted by another
-// GPU, or memory of malloc on a coherent machine. kUnmanaged: memory that a program holds beside managed memory.
+// Evictors are not told of kForeign and kUnmanaged chunks. kForeign: spare memory that holds pages evicted by another
+// GPU, or memory of malloc on a coherent machine. kUnmanaged: memory that a program holds in addition to managed
+// memory.
 enum class ChunkState : std::uint8_t { kFree, kPinned, kAllocated, kForeign, kUnmanaged };
 
 struct RootChunk {
@@ -34,7 +35,7 @@ struct RootChunk {
   ChunkState state = ChunkState::kFree;
   bool split = false;
   std::uint32_t used_slots = 0;    // of a split chunk, bit per 64 KB
-  std::uint32_t pinned_slots = 0;  // with small chunks: slots that an operation holds, of used_slots
+  std::uint32_t pinned_slots = 0;  // with small chunks: the part of used_slots that an operation holds
   Nanoseconds ready{};             // when the copy that emptied it is done
   std::unique_ptr<std::array<std::uint64_t, kBigPagesPerBlock>> slot_owner;  // of a split chunk
 };
@@ -53,7 +54,7 @@ class GpuMemory {
   // A ChunkId of evictors names a root chunk, or with small chunks a slot.
   bool small_chunks() const { return small_chunks_; }
   std::uint32_t evictor_chunks() const { return small_chunks_ ? chunk_count() * kBigPagesPerBlock : chunk_count(); }
-  // Those of them, from 0 on, that ever held anything; the others are free.
+  // Returns how many chunks, from 0 on, ever held anything; the others are free.
   std::uint32_t known_evictor_chunks() const {
     return small_chunks_ ? known_chunks() * kBigPagesPerBlock : known_chunks();
   }
@@ -66,13 +67,13 @@ class GpuMemory {
   std::uint32_t chunk_count() const { return chunk_count_; }
   // Chunks [0, known_chunks()) were allocated at some time; the others are fresh: free and without state.
   std::uint32_t known_chunks() const { return static_cast<std::uint32_t>(chunks_.size()); }
-  // Counts by a visit of every known chunk. The state must not be kFree.
+  // Counts the chunks in this state by visiting every known chunk. The state must not be kFree.
   std::uint32_t count(ChunkState state) const {
     return static_cast<std::uint32_t>(
         std::count_if(chunks_.begin(), chunks_.end(), [&](const RootChunk& chunk) { return chunk.state == state; }));
   }
   std::uint32_t free_chunks() const { return static_cast<std::uint32_t>(free_.size()) + fresh_chunks(); }
-  // Of a known chunk. References end with the next allocate().
+  // Returns a known chunk. The reference is valid until the next allocate().
   RootChunk& chunk(ChunkId c) { return chunks_[c.value]; }
   const RootChunk& chunk(ChunkId c) const { return chunks_[c.value]; }
 
@@ -82,7 +83,7 @@ class GpuMemory {
   enum class Reuse : std::uint8_t { kNext, kLast };
   void release(ChunkId c, Reuse reuse = Reuse::kNext);
 
-  // With small chunks, calls f(chunk, unit) for the slot behind each unit of the block that `pages` touch.
+  // With small chunks, calls f(chunk, unit) for the slot of each unit of the block that `pages` touch.
   template <class F>
   void for_each_small_chunk(BlockIndex b, const PageMask& pages, F&& f) const {
     const std::unique_ptr<Slots>* const slots = slots_.find(b.value);
@@ -95,14 +96,14 @@ class GpuMemory {
     }
   }
 
-  // Returns the whole chunk behind a full-size block, or an invalid id.
+  // Returns the whole chunk of a full-size block, or an invalid id.
   ChunkId whole(BlockIndex b) const { return whole_.value(b.value); }
   void bind_whole(BlockIndex b, ChunkId c);
   void unbind_whole(BlockIndex b);
 
-  // Returns the slot behind a 64 KB unit of a short block.
+  // Returns the slot of a 64 KB unit of a short block.
   SlotId slot(BlockIndex b, unsigned unit) const;
-  // With small chunks: the block's unit behind a slot in use, and whether an operation holds the slot.
+  // With small chunks: the block and unit that use a slot, and whether an operation holds the slot.
   struct SlotOwner {
     BlockIndex block;
     unsigned unit = 0;
@@ -124,8 +125,8 @@ class GpuMemory {
   // Returns the root chunk if this was its last slot (the caller then releases it), else invalid.
   ChunkId unbind_slot(BlockIndex b, unsigned unit);
 
-  // Returns a name for every known chunk, by its contents or its place among the free ones, as the state does not
-  // depend on which physical chunk it is.
+  // Returns a name for every known chunk, by its contents or its position among the free ones, because the state must
+  // not depend on which physical chunk it is.
   std::vector<std::uint64_t> names() const;
   void add_state(StateDigest& digest, const std::vector<std::uint64_t>& names) const;
 

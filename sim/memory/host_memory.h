@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory of limited size: which of the host's pages are in memory, which have a valid copy on the SSD below, and
-// the order of their last use.
+// Host memory of limited size: which of the host's pages are in memory, which have a valid copy on the SSD, and the
+// order of their last use.
 //
 // A page that the host holds (resident there in AddressSpace) is in memory, on the SSD, or in both; after its eviction
-// from memory it is only on the SSD. An SSD copy is valid until the page may be written, wherever it is then. Units of
-// 4 KB, 64 KB or 2 MB of addresses are kept in order of use; the least recently used one leaves first, as a whole.
+// from memory it is only on the SSD. An SSD copy is valid until the page may be written, by any processor. Units of 4
+// KB, 64 KB or 2 MB of addresses are kept in order of use; the least recently used unit is evicted first, as a whole.
 // Without a limit nothing is tracked: every page of the host is in memory.
 #pragma once
 
@@ -50,7 +50,7 @@ class HostMemory {
 
   // Frees the memory of pages that left, from `ready` on, when their contents have been written or copied.
   void free_from(Nanoseconds ready, std::uint64_t pages);
-  // Takes free pages, those first that are free already. Returns when the last one is free, at least `now`.
+  // Takes free pages, those that became free first. Returns when the last one is free, at least `now`.
   Nanoseconds take(std::uint64_t pages, Nanoseconds now);
 
   // The end of the block's last write to the SSD.

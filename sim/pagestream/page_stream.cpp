@@ -162,7 +162,7 @@ void PageStream::add_parts(const trace::Kernel& kernel, std::vector<Part> parts,
     operands.push_back(pages_of(placement, part.extents));
     longest = std::max(longest, operands.back().size());
   }
-  // In step i of the longest operand's pages, page j of n comes when j / n <= i / longest.
+  // In step i of the longest operand's pages, page j of n is touched when j / n <= i / longest.
   std::vector<std::size_t> next(operands.size(), 0);
   for (std::size_t step = 0; step < longest; ++step) {
     for (std::size_t i = 0; i < operands.size(); ++i) {

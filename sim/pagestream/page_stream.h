@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages that a trace's kernels touch, one after the other: the stream that cache simulators want.
+// The pages that a trace's kernels touch, one after the other: the input of cache simulators.
 //
-// What counts and in which order:
-//  - Kernels and sets of managed memory; not copies and not the host, whose accesses go past a GPU's replacement.
-//  - A recorded order of touches as it is; else phase by phase, and within a phase (or a kernel without) all operands
-//    advance together, each as fast as it is long, inputs before outputs: the order in which resident blocks form a
-//    front that moves through the operands. (A kernel without phases whose blocks walk an operand again and again, as
-//    matrix products do, shows each page once.)
-//  - Touches of one page that follow each other are one.
-// Pages are numbered as if no address were ever used twice: a 2 MB block that is freed and allocated anew gets a new
-// number, so that old contents are no hits. Within an object, neighbours stay neighbours.
+// Which accesses count, and in which order:
+// - Kernels and sets of managed memory count; copies and the host do not, because their accesses bypass a GPU's
+//   replacement.
+// - A recorded order of touches is used as it is. Otherwise the order is phase by phase. Within a phase (or a kernel
+//   without phases) all operands advance together, each at a speed proportional to its length, inputs before outputs:
+//   this is the order in which the resident blocks of a kernel move through the operands. (If a kernel has no phases
+//   but its blocks walk an operand repeatedly, as in matrix products, each page appears once.)
+// - Consecutive touches of one page count as one.
+//
+// Pages are numbered as if no address were ever reused: a 2 MB block that is freed and allocated again gets a new
+// number, so that old contents do not count as hits. Within an object, neighbours stay neighbours.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +41,7 @@ class PageStream {
     std::uint32_t slot;
     std::span<const trace::Extent> extents;
   };
-  // Live blocks [key, end): the first one's number, which those behind count on.
+  // Live blocks [key, end), with the number of the first one; the following blocks are numbered consecutively.
   struct Named {
     std::uint64_t end = 0, number = 0;
   };

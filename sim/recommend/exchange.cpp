@@ -32,8 +32,8 @@ std::uint64_t Exchange::event_of(Message message, unsigned from, unsigned to) co
   return first + (std::uint64_t{static_cast<std::uint8_t>(message)} * gpus() + from) * gpus() + to;
 }
 
-// GPUs send in turns, as in NCCL: in turn t a GPU sends to the one t further on, so that no two messages meet at a
-// port.
+// GPUs send in rounds, as in NCCL: in round t a GPU sends to the GPU whose number is t higher, so that no two messages
+// meet at a port.
 std::uint64_t Exchange::send(Message message, Stream stream, const Bytes& bytes) {
   for (unsigned gpu = 0; gpu < gpus(); ++gpu) {
     queues_[gpu].add_sync(SyncKind::kEventRecord, stream, event_of(message, gpu, gpu));

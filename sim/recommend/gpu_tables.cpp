@@ -109,7 +109,8 @@ void GpuTables::set_up() {
       queue_.allocate_on_host(Object::kTables, table_bytes(), false);
       break;
     case Memory::kSsd:
-      // Rows on their way from and to the host cache and the SSD, and rows that found no way in the GPU's cache.
+      // The buffer holds rows on their way from and to the host cache and the SSD, and rows for which the GPU's cache
+      // has no way.
       queue_.allocate_on_host(Object::kStaging, 2 * most_lookups_ * row_bytes_, true);
       break;
   }
@@ -306,7 +307,8 @@ void GpuTables::emit_forward(std::uint64_t step) {
   kernel.grid.x = static_cast<std::uint32_t>(bags_);
   std::vector<std::uint64_t> remote;
   if (cache_) {
-    // Rows without a way are read at every lookup. With an SSD they are in the staging buffer behind the inserted ones.
+    // Rows that have no way in the cache are read at every lookup. With an SSD they are in the staging buffer after the
+    // inserted ones.
     const auto& uncached = fetched.outcome.uncached;
     for (std::size_t i = 0; i < uncached.size(); ++i) {
       const auto at = std::lower_bound(batch.rows.begin(), batch.rows.end(), uncached[i]) - batch.rows.begin();
@@ -327,7 +329,7 @@ void GpuTables::emit_forward(std::uint64_t step) {
   statistics_.device_bytes += (lookups - in_place) * row_bytes_;
 }
 
-// Sorts the lookups by row, sums the gradients of each row, and updates it.
+// Emits kernels that sort the lookups by row, sum the gradients of each row, and update it.
 void GpuTables::emit_backward(std::uint64_t step) {
   const Fetched& fetched = fetched_[step % 2];
   const Batch& batch = fetched.batch;

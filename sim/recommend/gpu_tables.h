@@ -34,7 +34,8 @@ struct ProgramOptions {
   const Optimizer* optimizer = &optimizers().front();  // in training
 };
 
-// Rows of the counted steps' batches, and bytes that move in these steps, each direction once.
+// Numbers of rows in the batches of the counted steps, and bytes that move in these steps, counted once in each
+// direction.
 struct RowStatistics {
   std::uint64_t steps = 0;
   std::uint64_t lookups = 0;
@@ -42,7 +43,7 @@ struct RowStatistics {
   std::uint64_t hits = 0;                   // distinct rows found in GPU memory
   std::uint64_t lookup_hits = 0;            // lookups of rows that were there, or were fetched ahead
   std::uint64_t inserted = 0, evicted = 0;  // rows
-  std::uint64_t conflicts = 0;              // distinct rows that missed and found no way
+  std::uint64_t conflicts = 0;              // distinct rows that missed and for which the cache had no way
   std::uint64_t conflict_lookups = 0;       // lookups of those rows
   std::uint64_t device_bytes = 0;           // rows, and their optimizer state, in GPU memory
   std::uint64_t host_read_bytes = 0;        // by the GPU, remote-mapped
@@ -87,7 +88,7 @@ class GpuTables {
   std::int64_t disturbed_ns(std::int64_t dense_ns) const;
 
  private:
-  // A batch and the cache's result for it.
+  // A batch and the result of the cache for it.
   struct Fetched {
     Batch batch;
     RowCache::Outcome outcome;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The DRAM cache of an SSD table: rows in the order of their last use; the oldest is evicted. Memory grows with the
-// rows met.
+// rows that were used.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class HostCache {
 
   // Makes the row the most recently used one, if it is present.
   bool touch(std::uint64_t row);
-  // Inserts a row, or touches it; `changed` means that it is newer than on the SSD. Returns true when a changed row was
-  // evicted and has to be written, which without any room is the row itself.
+  // Inserts a row, or touches it; `changed` means that it is newer than on the SSD. Returns true if a changed row was
+  // evicted and has to be written; if the cache has no room at all, this is the row itself.
   bool put(std::uint64_t row, bool changed);
 
   std::uint64_t size() const { return index_.size(); }

@@ -119,7 +119,7 @@ void Program::set_up() {
   for (GpuTables& gpu : gpus_) gpu.fetch(0, Stream::kCompute);
 }
 
-// A step ends when all GPUs have completed it; none begins the next one before.
+// Makes all GPUs wait for each other: a step begins when all have completed the previous one.
 void Program::begin_together() {
   if (options_.gpus == 1) return;
   queues_.front().record(Stream::kCompute, Event::kBegun);

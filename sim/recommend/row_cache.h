@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // FBGEMM's software cache of embedding rows in GPU memory, row by row: 32 ways, sets by hash, filled once per batch.
 //
-// After fbgemm_gpu/src/split_embeddings_cache (lru_cache_find.cu, lru_cache_populate.cu, lfu_cache_*.cu). Of a batch's
-// distinct rows, the cached ones count as used now; the others are sorted by set, and within a set the i-th of them
-// takes the i-th way in the order of last use (LRU) or of use counts (LFU), empty ways first. Under LRU a way that this
-// batch uses is not replaced; a row that finds no way is a conflict miss and is not cached. Under LFU a row enters only
-// if it was used at least as often as the row that it replaces. Replaced rows are written back, changed or not. Where
-// FBGEMM leaves the order open, equal ways are ordered by their number, equal rows by theirs.
+// It follows fbgemm_gpu/src/split_embeddings_cache (lru_cache_find.cu, lru_cache_populate.cu, lfu_cache_*.cu). Of a
+// batch's distinct rows, the cached ones count as used now. The others are sorted by set, and within a set the i-th of
+// them takes the i-th way in the order of last use (LRU) or of use counts (LFU), empty ways first. Under LRU a way that
+// this batch uses is not replaced; a row for which no way is left is a conflict miss and is not cached. Under LFU a row
+// enters only if it was used at least as often as the row that it replaces. Replaced rows are written back, changed or
+// not. FBGEMM leaves the order of equals open; here equal ways are ordered by their number, equal rows by theirs.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ class RowCache {
   static constexpr unsigned kWays = 32;                                  // one per lane of a warp
   static constexpr std::uint64_t kMostLfuSets = std::uint64_t{1} << 24;  // limit of FBGEMM's sort keys
 
-  // The cache has ceil(rows * load factor / 32) sets, at least one. `locked_batches` is the number of batches before
-  // the present one whose ways are kept too (1: the next batch's rows are fetched while this one computes).
+  // The cache has ceil(rows * load factor / 32) sets, at least one. Ways that the last `locked_batches` batches before
+  // the current one used are not replaced either (1: the next batch's rows are fetched while this one computes).
   RowCache(CachePolicy policy, std::uint64_t sets, std::uint32_t locked_batches);
 
   // The effect of one batch; rows are ascending.
@@ -44,7 +44,7 @@ class RowCache {
   static std::uint64_t set_of(std::uint64_t row, std::uint64_t sets);
 
  private:
-  // Ways are allocated on demand, four at a time: memory grows with the rows met, not with the cache.
+  // Ways are allocated on demand, four at a time: memory grows with the rows that were used, not with the cache.
   struct Ways {
     std::array<std::uint64_t, 4> rows{};
     std::array<std::uint32_t, 4> used{};  // last batch that used it, from 1; 0 = empty
@@ -70,7 +70,7 @@ class RowCache {
   std::uint64_t cached_ = 0;
   std::vector<std::uint32_t> heads_;  // by set: index of its first ways; 0 = none
   std::vector<Ways> ways_;
-  RowMap uses_;  // LFU: batches that used a row, for every row met (FBGEMM: 40 bits of every row)
+  RowMap uses_;  // LFU: number of batches that used a row, for every row seen so far (FBGEMM: 40 bits of every row)
   std::vector<Miss> misses_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number for each row that was met. Open addressing makes memory grow with these rows and not with the tables.
+// A number for each row seen so far. With open addressing, memory grows with these rows and not with the tables.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class RowMap {
   // Removes a row that is present.
   void erase(std::uint64_t row) {
     std::size_t hole = slot_of(row);
-    // The following entries move up, unless they are at or behind their own place already.
+    // Moves the following entries up, unless they are at or after their own position already.
     for (std::size_t slot = next(hole); rows_[slot] != kFree; slot = next(slot)) {
       const std::size_t home = home_of(rows_[slot]);
       const bool stays = hole <= slot ? home > hole && home <= slot : home > hole || home <= slot;

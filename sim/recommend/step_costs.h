@@ -22,7 +22,7 @@ class StepCosts {
   std::int64_t write_rows_ns(std::uint64_t rows, std::uint64_t row_bytes) const;
   // `row_bytes` includes the optimizer's state of a row, whose cost was not measured.
   std::int64_t update_rows_ns(std::uint64_t rows, std::uint64_t row_bytes) const;
-  std::int64_t stream_ns(std::uint64_t bytes) const;  // contiguous
+  std::int64_t stream_ns(std::uint64_t bytes) const;  // of contiguous memory
   // Sorts ids and finds the distinct ones (cub: radix sort and run lengths).
   std::int64_t unique_ns(std::uint64_t ids) const;
   // All linear layers, cross layers and products of features for a batch, in one direction.

@@ -38,9 +38,9 @@ struct PlacementResult {
   std::uint64_t amplification_thousandths() const;
   // The largest number of lookups that a GPU serves / their mean.
   std::uint64_t lookup_imbalance_thousandths() const;
-  // The time that TorchRec's planner predicts for the embeddings (torchrec/distributed/planner): the bytes of all
-  // lookups, three times in training, at the bandwidth that it assumes for the placement. 0: it has no such placement,
-  // or there are several GPUs.
+  // Returns the time that TorchRec's planner predicts for the embeddings (torchrec/distributed/planner): the bytes of
+  // all lookups, three times in training, at the bandwidth that it assumes for the placement. 0 if it has no such
+  // placement, or with several GPUs.
   Nanoseconds planner() const;
   // Every number, for files; names end in their unit.
   std::vector<std::pair<std::string, std::uint64_t>> numbers() const;

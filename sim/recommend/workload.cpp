@@ -104,7 +104,7 @@ Workload read_file(const std::string& file) {
       bool found = false;
       try {
         found = json.contains(Json::json_pointer(pointer));
-      } catch (const Json::exception&) {  // not a pointer at all
+      } catch (const Json::exception&) {  // the text is not a JSON pointer
       }
       if (!found) sources->fail("'{}' names nothing in this file", pointer);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recommendation workload as its user wrote it: embedding tables, the number of rows that a sample looks up in each,
-// the popularity of rows, and the dense layers around them. Shipped ones: configs/recommendation/*.json.
+// A recommendation workload as described by its user: embedding tables, the number of rows that a sample looks up in
+// each, the popularity of rows, and the dense layers around them. Shipped ones: configs/recommendation/*.json.
 #pragma once
 
 #include <cstdint>

@@ -395,7 +395,7 @@ void append_points(const Axes& axes, const JsonValue& object, std::vector<Point>
     by_limit.push_back([limit, touched = axes.touched_footprint](Point& point) {
       point.osf_thousandths = limit.osf_thousandths;
       point.capacity_bytes = limit.capacity_bytes;
-      // Only a factor divides the footprint: without one the points are the same, and collapse.
+      // Only a factor divides the footprint: without one the points are equal and merged into one.
       if (limit.osf_thousandths == 0) point.footprint_bytes = 0;
       // Without a limit nothing divides the touched footprint either.
       point.touched_footprint = touched && (limit.osf_thousandths != 0 || limit.capacity_bytes != 0);

@@ -25,7 +25,7 @@ namespace uvmsim::sweep {
 inline constexpr const char* kSweepSchema = "uvmsim.sweep/2";  // of a planned sweep and of its database
 
 struct PlannedPoint {
-  Point point;               // of a scenario: common_point()
+  Point point;               // of a scenario: what common_point() returns
   std::string determinants;  // canonical JSON
   std::string id;            // its SHA-256
   bool asked = true;         // false: not in the grid, but needed as the baseline of a slowdown (baseline_of)

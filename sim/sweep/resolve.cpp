@@ -68,7 +68,7 @@ json policy_versions_json(const PolicyChoices& choices) {
   return out;
 }
 
-// The GPU of the recording by its numbers: its name alone would not show that they changed.
+// Describes the GPU of the recording by its numbers: its name alone would not show that they changed.
 json time_scale_json(const TimeScaleChoice& choice) {
   if (choice.factor_millionths != 0) return {{"factor_millionths", choice.factor_millionths}};
   if (!choice.recorded_on) return nullptr;
@@ -131,7 +131,8 @@ const Resolver::System& Resolver::system(const Point& point) {
   return systems_.emplace(key, std::move(system)).first->second;
 }
 
-// The GPU of the recording: the one of the system that the point names for it, else by the name in the trace's header.
+// Returns the GPU of the recording: that of the system that the point names for it, else the GPU named in the trace's
+// header.
 const std::optional<config::GpuConfig>& Resolver::recorded_gpu(const Point& point) {
   const std::string model = point.recorded_on.empty() ? trace(point).header().gpu : "";
   const std::tuple key(point.recorded_on, model, point.system);

@@ -33,7 +33,7 @@ template <class Member>
 Getter of_point(Member Point::*chosen) {
   return [chosen](const Source& s) { return cell(std::uint64_t{s.planned.point.*chosen}); };
 }
-// Getters of an iteration's value, and of the settled iterations' value, which is absent where no iterations are
+// Return getters of an iteration's value, and of the settled iterations' value, which is absent if no iterations are
 // marked.
 Getter of_iteration(const char* key) {
   return [key](const Source& s) { return cell(s.iteration->at(key)); };
@@ -56,7 +56,7 @@ Cell limit_by(const Source& s) {
 
 Cell slowdown(const Source& s) {
   if (!s.unlimited || s.unlimited->settled_ns == 0) return {};
-  // Nor has it one where no kernel touches anything (report::slowdown_thousandths).
+  // There is no slowdown either if no kernel touches anything (report::slowdown_thousandths).
   if (s.result.at("slowdown_ideal_thousandths") == 0) return {};
   return cell(report::ratio_thousandths(settled_ns(s.result), s.unlimited->settled_ns));
 }
@@ -99,7 +99,7 @@ Cell result_json(const Source& s) {
   return result.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-// A value of the bounds, or of the distance from the best one; absent without bounds.
+// Returns the getter of a value of the bounds, or of the distance from the best one; absent without bounds.
 Getter bound(const std::string& pointer) {
   return [path = ordered_json::json_pointer("/bounds" + pointer)](const Source& s) {
     return s.result.contains("bounds") ? cell(s.result.at(path)) : Cell{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of iterations that a run replays. By default a run lasts until it has settled (engine/settled.h), as
-// results from before that are no property of the program.
+// The number of iterations that a run replays. By default a run lasts until it has settled (engine/settled.h), because
+// earlier results depend on how long it ran.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kKnownIterations = 32;
 struct RunLength {
   std::uint64_t iterations = 0;  // as in RunOptions: 0 is as many as were recorded
   bool until_settled = false;    // `iterations` is the maximum
-  // The reason why only the recorded iterations run although more were wanted; empty: no such case.
+  // The reason why only the recorded iterations run although more were requested; empty otherwise.
   std::string not_repeated;
 };
 

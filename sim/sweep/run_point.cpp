@@ -118,7 +118,7 @@ void add_distance(report::RunRecord& run, const report::RunBounds& bounds) {
 }
 
 const report::RunBounds& KnownBounds::of(const ResolvedPoint& resolved, TraceInput& input, const RunResult& ran) {
-  // The migrate policy decides where pages may stay, and so what has to move.
+  // Bounds depend on the migrate policy, which decides where pages may stay, and so which bytes have to move.
   std::string program = fmt::format("{}{}{}", program_determinants(resolved.determinants),
                                     resolved.record.options.migrate.name, ran.iterations.size());
   const auto known = known_.find(program);

@@ -22,7 +22,8 @@ struct ProgramOutcome {
   std::vector<Nanoseconds> busiest_streams;  // by device, for ends_of(); empty for a repeated program
 };
 
-// The time that is compared: the settled iterations' mean, or the whole run of a program that marks none.
+// Returns the time that is compared: the settled iterations' mean, or the time of the whole run if the program marks no
+// iterations.
 Nanoseconds compared_time(const report::RunRecord& record);
 // The time together over the time alone, in thousandths; 0 without `alone`.
 std::uint64_t slowdown_thousandths(const ProgramOutcome& outcome);
@@ -34,8 +35,9 @@ struct Fairness {
 };
 std::optional<Fairness> fairness(const std::vector<ProgramOutcome>& outcomes);
 
-// `last`: when the programs that are not repeated have ended. `bound`: a lower bound on that for any policy and
-// schedule: each program needs its ideal time, and with time slices a GPU computes for one program at a time.
+// `last`: the time when all programs that are not repeated have ended. `bound`: a lower bound on this time for any
+// policy and schedule: each program needs its ideal time, and with time slices a GPU computes for one program at a
+// time.
 struct Ends {
   Nanoseconds last{}, bound{};
 };

@@ -108,7 +108,7 @@ class PointWorker {
     return report::result_json(record);
   }
 
-  // Looks for a finished result of the same point without bounds.
+  // Returns the finished result of the same point without bounds, if there is one.
   std::optional<std::string> result_without_bounds(Point point) {
     point.bounds = false;
     return files_.result(resolver_.resolve(point).id);
@@ -207,7 +207,7 @@ class Sweep {
   void bury(std::size_t position, pid_t process, const std::string& error) {
     const PlannedPoint& planned = plan_.points[position];
     files_.remove_leftovers(planned.id, process);
-    if (files_.is_finished(planned.id)) {  // it died after it had written the result
+    if (files_.is_finished(planned.id)) {  // the process died after it had written the result
       ++progress_.finished;
       return done(position);
     }
@@ -249,7 +249,7 @@ class Sweep {
       worker.running = worker.last;
       pool.send(number, fmt::format("{}", *worker.running));
     } else if (worker.waits) {
-      // No other point is left: wait until the other process has finished this one or has died.
+      // No other point is left: waits until the other process has finished this one or has died.
       worker.running = busy_.front();
       busy_.pop_front();
       pool.send(number, fmt::format("{} wait", *worker.running));

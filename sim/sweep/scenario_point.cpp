@@ -114,7 +114,7 @@ void append_scenario_points(const sweep::Axes& axes, const JsonValue& object, st
     add_plugins(axes.plugins, whole);
     sweep::for_each_combination(changes, whole, [&](Json content) {
       ScenarioPoint& point = points.emplace_back(ScenarioPoint{file, std::move(content), axes.alone});
-      // Concurrent kernels have no schedule: the points are the same, and collapse.
+      // Concurrent kernels have no schedule: points that differ only in it are equal and merged into one.
       if (is_concurrent(point)) point.content.erase("schedule");
       scenario_of(point);
     });

@@ -24,8 +24,8 @@ struct ScenarioPoint {
 // than sweep::kLargestSweep points.
 void append_scenario_points(const sweep::Axes& axes, const JsonValue& object, std::vector<ScenarioPoint>& points);
 
-// The properties that all programs have in common, with the scenario's file as the trace and the shared limit: for
-// names, costs and groups of a sweep.
+// Returns the properties that all programs have in common, with the scenario's file as the trace and the shared limit:
+// for names, costs and groups of a sweep.
 sweep::Point common_point(const ScenarioPoint& point);
 
 // Names a point in messages: "shared_two_trainings.json h200-sxm-pcie5 OSF 1.3 tree quota:0=50 schedule priority:0=1
@@ -34,7 +34,7 @@ std::string label(const ScenarioPoint& point, const sweep::Point& common);
 
 struct ResolvedScenario {
   ScenarioPoint point;       // with only the plug-ins that it uses
-  std::string determinants;  // canonical JSON: those of each program, and how they share the server
+  std::string determinants;  // canonical JSON: the determinants of each program, and how the programs share the server
   std::string id;            // SHA-256 of the determinants
 };
 // Throws InputError as Resolver::resolve() does.

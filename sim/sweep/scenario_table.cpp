@@ -42,7 +42,7 @@ Getter of_program(const char* pointer) {
 
 bool is_concurrent(const ScenarioSource& s) { return s.result.at("sharing") == "concurrent"; }
 
-// The run that the row is about: the program's, or the first one of the scenario.
+// Returns the run that the row describes: the program's, or the first one of the scenario.
 const ordered_json& run_of(const ScenarioSource& s) {
   return s.program == nullptr ? s.first() : s.program->at("together");
 }
@@ -70,7 +70,7 @@ Columns identity() {
   };
 }
 
-// Columns of the circumstances: programs, GPUs, policies and limits.
+// Returns the columns that describe the scenario: programs, GPUs, policies and limits.
 Columns circumstances() {
   Columns all = {
       text("scenario",

@@ -11,7 +11,8 @@ namespace uvmsim::sweep {
 std::uint64_t expected_cost(const Point& point) {
   std::error_code missing;
   const std::uintmax_t bytes = std::filesystem::file_size(point.trace, missing);
-  // The work grows with the moved bytes, which grow with the factor. A capacity says nothing about the factor.
+  // The work grows with the moved bytes, which grow with the factor. If only a capacity is given, the factor is
+  // unknown.
   constexpr std::uint64_t kLargestFactor = 16'000, kUnknownFactor = 4'000;
   std::uint64_t factor = 500;
   if (point.osf_thousandths != 0) factor = std::min(point.osf_thousandths, kLargestFactor);

@@ -18,13 +18,13 @@ namespace uvmsim::sweep {
 // Estimates the cost of a point in arbitrary units, for comparison with other points only.
 std::uint64_t expected_cost(const Point& point);
 
-// A first guess of how long points take, before any has run on this machine.
+// A first estimate of how long points take, before any has run on this machine.
 //
-// The guess is a range of CPU time, because expected_cost() knows the size of a trace and its limit but not the
+// The estimate is a range of CPU time, because expected_cost() knows the size of a trace and its limit but not the
 // program's behaviour. Measured with the release preset on cores shared with other work, as CPU time of `uvmsim run
 // WORKLOAD --system a100-pcie-80g --layout pytorch_caching --osf 1.5` and `3`: 66 and 76 units of expected_cost() per
-// ms for alexnet, 107 and 151 for gpt2, 410 and 620 for bfs. A trace of a few KiB is a pattern repeated: its size says
-// nothing.
+// ms for alexnet, 107 and 151 for gpt2, 410 and 620 for bfs. A trace of a few KiB repeats a pattern, so its size does
+// not tell its cost.
 class CostGuess {
  public:
   void add(const Point& point) {

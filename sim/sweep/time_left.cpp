@@ -46,7 +46,7 @@ std::optional<TimeLeft::Milliseconds> TimeLeft::of(const Point& point) const {
   return std::nullopt;
 }
 
-// A point past its estimate is assumed to need its overrun again, and at least a tenth of the estimate, until it ends.
+// A point past its estimate is assumed to need as much time again as it is late, and at least a tenth of the estimate.
 TimeLeft::Milliseconds TimeLeft::left_of(Milliseconds whole, Milliseconds elapsed) {
   if (elapsed == Milliseconds{}) return whole;
   return std::max({whole - elapsed, elapsed - whole, whole / 10});

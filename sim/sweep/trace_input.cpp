@@ -56,7 +56,8 @@ void free_list(std::vector<Item>& list) {
   list = std::vector<Item>();
 }
 
-// Keeps only what a touched footprint depends on, because measuring it buffers the records of whole iterations.
+// Keeps only the parts of a record on which a touched footprint depends, because measuring it buffers the records of
+// whole iterations.
 void keep_extents(trace::Record& record) {
   if (auto* kernel = std::get_if<trace::Kernel>(&record)) {
     free_list(kernel->touches);
@@ -69,7 +70,7 @@ void keep_extents(trace::Record& record) {
   }
 }
 
-// Keeps only what a footprint depends on.
+// Keeps only the parts of a record on which a footprint depends.
 void free_lists(trace::Record& record) {
   keep_extents(record);
   if (auto* kernel = std::get_if<trace::Kernel>(&record)) {

@@ -69,8 +69,8 @@ class TraceInput {
   bool truncated() const { return !truncation_.empty(); }        // only with `partial`
   const std::string& truncation() const { return truncation_; }  // one line that says where the trace ends
   std::uint64_t kept_bytes() const { return kept_bytes_; }       // memory of the decoded records; 0 when not kept
-  // Plays every record from the first one on. At both ends the file must still be the one that was hashed. Several
-  // sources may be used at the same time; they must not outlive this object.
+  // Replays every record from the first one on. At the begin and the end the file must still be the one that was
+  // hashed. Several sources may be used at the same time; they must not outlive this object.
   RecordSource play(const ReadProgress& progress = {}) const;
 
  private:

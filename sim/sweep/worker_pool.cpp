@@ -121,7 +121,7 @@ int WorkerPool::bury(Worker& worker) {
 }
 
 void WorkerPool::send(std::size_t worker, const std::string& request) {
-  // A dead worker is noticed when its answer is waited for.
+  // The death of a worker is noticed when its answer is awaited.
   workers_[worker].busy = true;
   static_cast<void>(transmit(workers_[worker].socket, request));
 }
@@ -133,7 +133,7 @@ std::optional<WorkerPool::Event> WorkerPool::wait(std::chrono::milliseconds time
   for (std::size_t i = 0; i < sockets.size(); ++i) {
     if (sockets[i].revents == 0) continue;
     Worker& worker = workers_[i];
-    if (!worker.busy) {  // an idle worker can only have died, and nobody waits for it
+    if (!worker.busy) {  // an idle worker that can be read has died; no request is lost
       bury(worker);
       worker = start();
       continue;

@@ -52,7 +52,7 @@ struct Answer {
 
 // Reads the profile that `run` wrote. Throws InputError if it is not a profile.
 Answer read_waits(const std::string& profile, report::RunRecord run);
-// Of one iteration of it, or of the whole run: the waits alone, without a run.
+// Reads only the waits of one iteration, or of the whole run, from a profile without its run.
 Answer read_waits(const std::string& profile, std::optional<std::uint64_t> iteration);
 
 // Returns a kernel's or an allocation's name as plain text, short enough for a column.
