@@ -76,8 +76,8 @@ class LentFuture {
   const Future* future_;
 };
 
-// A policy created by Python. Its access to the future ends with it, even if its construction failed half way, because
-// Python may keep both.
+// A policy created by Python. When it is destroyed, its access to the future ends, even if its construction failed half
+// way, because Python may keep references to both.
 class Made {
  public:
   Made() = default;

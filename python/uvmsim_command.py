@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `uvmsim` of the wheel: replaces itself by the program in the package, without loading the module."""
+"""The command `uvmsim` of the wheel: replaces its process by the program in the package, without loading the module."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that the compiler calls before each access to memory and for each index of a policy:
+// The functions that the compiler calls before each access of a policy to memory and for each index:
 // -fsanitize=kernel-address with calls instead of shadow memory, and -fsanitize=bounds. Both compilers use these names.
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ void __asan_loadN_noabort(std::uintptr_t address, std::size_t bytes) { check(add
 void __asan_storeN_noabort(std::uintptr_t address, std::size_t bytes) { check(address, bytes, true); }
 void __asan_handle_no_return() {}
 
-// clang calls these for what C copies and fills.
+// clang calls these when C code copies or fills memory.
 void* __asan_memcpy(void* to, const void* from, std::size_t bytes) {
   check(reinterpret_cast<std::uintptr_t>(from), bytes, false);
   check(reinterpret_cast<std::uintptr_t>(to), bytes, true);

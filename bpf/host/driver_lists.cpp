@@ -24,7 +24,8 @@ void DriverLists::allocated(ChunkId chunk, policy::ContentIndex content) {
 
 void DriverLists::belongs_to(ChunkId chunk, std::uint32_t process) { fill(chunk, process); }
 
-// A program about one chunk: of the third interface it is given a decision to note its request in, else the list.
+// Runs a program about one chunk. In the third interface it gets a decision to write its request to; otherwise it gets
+// the list.
 int DriverLists::run(const char* name, int (*program)(void*, void*, void*), ChunkId chunk) {
   session_.request = {};
   void* about = session_.list(kUsed);
@@ -36,7 +37,7 @@ int DriverLists::run(const char* name, int (*program)(void*, void*, void*), Chun
   return session_.run(name, kBypass, program, session_.pmm(), static_cast<void*>(session_.chunk(chunk)), about);
 }
 
-// Returns whether there was a request that could be carried out.
+// Carries out the program's request. Returns whether there was one that is possible.
 bool DriverLists::carry_out_request(ChunkId chunk) {
   const Request& request = session_.request;
   if (!request.attempted) return false;
@@ -70,7 +71,7 @@ void DriverLists::migrated(ChunkId chunk) {
   int action = kDefault;
   if (session_.hooks().used != nullptr) {
     action = run("uvm_pmm_chunk_used", session_.hooks().used, chunk);
-    // A request that cannot be carried out leaves the chunk where it is.
+    // If a request is not possible, the chunk stays where it is.
     if (carry_out_request(chunk) || session_.request.attempted) return;
   }
   if (action != kBypass) put_last(kUsed, chunk);

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's eviction with the hooks of gpu_ext: chunks on lists, each of which is evicted from its head.
+// The driver's eviction with the hooks of gpu_ext: chunks on lists, which are evicted from their heads.
 #pragma once
 
 #include "bpf/host/session.h"
 
 namespace uvmsim::bpf {
 
-// The reaction of a driver to its events (policy.h: Evictor), as in uvm_pmm_gpu.c of NVIDIA UVM 575 with gpu_ext's hooks:
-//  - A chunk that becomes evictable goes to the tail of USED; then `activate`, which may move it. Its answer is not used.
-//  - A chunk that is on a list and is migrated to: `used`, then to the tail of USED unless the answer is bypass.
-//  - In the third interface both ask for a place instead of moving the chunk; what is no place, or two places, is refused.
-//  - A chunk that lost its last page goes to the tail of UNUSED, one that was discarded to that of DISCARDED: no hook.
-//  - Before each eviction `prepare`; then the first chunk that may be evicted, of UNUSED, DISCARDED, USED in this order.
+// The reaction of a driver to its events (policy.h: Evictor), as in uvm_pmm_gpu.c of NVIDIA UVM 575 with gpu_ext's
+// hooks:
+// - A chunk that becomes evictable goes to the tail of USED. Then `activate` is called, which may move it; its answer
+//   is not used.
+// - When pages migrate to a chunk that is on a list, `used` is called; then the chunk goes to the tail of USED unless
+//   the answer is bypass.
+// - In the third interface both hooks request a place instead of moving the chunk; an invalid place, or two places, are
+//   refused.
+// - A chunk that lost its last page goes to the tail of UNUSED, a discarded one to that of DISCARDED; no hook is
+//   called.
+// - Before each eviction `prepare` is called. Then the first evictable chunk of UNUSED, DISCARDED, USED (in this order)
+//   is evicted.
 class DriverLists {
  public:
   DriverLists(Session& session, std::uint32_t chunk_count);
@@ -38,8 +44,8 @@ class DriverLists {
 
   Session& session_;
   std::vector<policy::ContentIndex> contents_;  // by chunk
-  std::vector<std::uint32_t> generations_;      // by chunk: how often it moved
-  std::vector<List> list_of_;                   // by chunk that is on one
+  std::vector<std::uint32_t> generations_;      // by chunk: number of its moves
+  std::vector<List> list_of_;                   // by chunk, for chunks on a list
 };
 
 }  // namespace uvmsim::bpf

@@ -51,7 +51,7 @@ class Walk {
   }
 
  private:
-  // The kprobe on uvm_perf_prefetch_get_hint_va_block.
+  // Calls the kprobe on uvm_perf_prefetch_get_hint_va_block.
   void tell_hint() const {
     if (session_.probes().get_hint == nullptr) return;
     std::array<uvmsim_u64, PageMask::kWords> words;
@@ -67,8 +67,8 @@ class Walk {
                    static_cast<void*>(session_.mask()), packed, static_cast<void*>(session_.tree()));
   }
 
-  // The third interface: a request is of pages, and what is no part of the block is refused. Without one that is fine the
-  // driver does as it would.
+  // The third interface requests pages; pages outside of the block are refused. Without a valid request the driver
+  // proceeds as without hooks.
   Region by_request(unsigned leaf, int action) const {
     Region region;
     const bool fine = take_request(region);
@@ -90,7 +90,7 @@ class Walk {
     });
     return region;
   }
-  // Returns whether there was a request for a part of the block, or for nothing.
+  // Returns whether the program requested a part of the block, or nothing.
   bool take_request(Region& region) const {
     const Request& request = session_.request;
     if (!request.attempted) return false;
@@ -103,7 +103,7 @@ class Walk {
     return fine;
   }
 
-  // Calls f(leaves of the node, how many of them are there) from the leaf to the root.
+  // Calls f(leaves of the node, number of resident ones) from the leaf to the root.
   template <class F>
   void for_each_node(unsigned leaf, F&& f) const {
     for (unsigned height = 0; height < level_count_; ++height) {
@@ -131,7 +131,7 @@ class Walk {
     });
   }
 
-  // From leaves to pages, whichever way the region was set; a region without an end is none.
+  // Converts leaves to pages, however the region was set; a region without an end is empty.
   Region inside_block(Region region) const {
     if (region.outer == 0) return {};
     const unsigned first = region.first < offset_ ? block_.first_page + offset_ : base_ + region.first;

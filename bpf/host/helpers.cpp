@@ -11,7 +11,7 @@ namespace {
 using uvmsim::bpf::Map;
 using uvmsim::bpf::Session;
 
-// A map with keys, and a key that the policy may read.
+// Returns the map, checked to have keys, and checks that the policy may read the key.
 Map& keyed(void* map, const void* key, const char* helper) {
   Session& session = Session::current();
   Map& found = session.map(map, helper);
@@ -29,7 +29,7 @@ Map& ring(void* map, const char* helper) {
 
 const std::byte* bytes_of(const void* memory) { return static_cast<const std::byte*>(memory); }
 
-// The thread of the driver that serves the faults of a GPU.
+// Id of the driver's thread that serves the faults of a GPU.
 constexpr std::uint64_t kDriverThread = 2;
 constexpr char kDriverThreadName[16] = "UVM GPU1 BH";
 

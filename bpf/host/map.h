@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A map of a policy, as the kernel's: hash (also least recently used), array, and of one CPU, as the driver's thread that
-// serves faults has. Values stay where they are while they are in the map.
+// A map of a policy, as in the kernel: a hash (also with least-recently-used eviction) or an array. It has one CPU,
+// because a single thread of the driver serves faults. Values keep their address while they are in the map.
 #pragma once
 
 #include <cstddef>
@@ -25,19 +25,19 @@ enum MapType : unsigned {
 
 class Map {
  public:
-  // Throws InputError for a type that there is none of.
+  // Throws InputError for a type that the simulator lacks.
   explicit Map(const uvmsim_bpf_map& declared);
 
   const uvmsim_bpf_map& declared() const { return declared_; }
   bool is_array() const;
   bool is_ring() const;
 
-  // The value, null where there is none. The policy may touch it during the call `epoch`.
+  // Returns the value, or null if there is none. The policy may access it during the call `epoch`.
   std::byte* look_up(const std::byte* key, std::uint32_t epoch);
-  // 0 or a negative number of errno.h, as in the kernel.
+  // Return 0 or a negative number of errno.h, as in the kernel.
   long update(const std::byte* key, const std::byte* value, std::uint64_t flags);
   long remove(const std::byte* key);
-  // Sets the entry of a key, both as numbers in the order of bytes of this machine.
+  // Sets the entry of a key, both given as numbers in the byte order of this machine.
   long set(std::uint64_t key, std::uint64_t value);
 
   // Returns whether the address is in the map's memory, and whether these bytes belong to one value that this call
@@ -63,8 +63,8 @@ class Map {
   std::size_t stride_;
   Reserve values_;
   const std::byte* end_;
-  std::vector<std::uint32_t> looked_up_;  // by slot: in which call
-  // For hashes: chains of slots by bucket, and free slots.
+  std::vector<std::uint32_t> looked_up_;  // by slot: the call that looked it up last
+  // The following are for hashes: chains of slots by bucket, and free slots.
   std::vector<std::byte> keys_;
   std::vector<std::uint32_t> buckets_, next_, free_;
   std::uint32_t slots_ = 0, count_ = 0;

@@ -13,7 +13,8 @@
 namespace uvmsim::bpf {
 namespace {
 
-constexpr unsigned kMostEntries = 16;  // of an array whose entries are parameters: larger ones hold state
+// number of entries of an array whose entries are parameters; larger arrays hold state
+constexpr unsigned kMostEntries = 16;
 
 bool has_parameters(const uvmsim_bpf_map& map) {
   return map.type == kArray && map.integer_value != 0 && map.max_entries <= kMostEntries;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that a loader writes into a policy's maps before it runs: `--map` when the policy is built, and a
-// parameter per entry of its small arrays of integers: `--evict quota:config_0=2`.
+// The values that are written into a policy's maps before it runs, as a loader would. `--map` sets them when the policy
+// is built; each entry of its small integer arrays is also a parameter: `--evict quota:config_0=2`.
 #pragma once
 
 #include <memory>

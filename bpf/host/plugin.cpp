@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compiled policy as a plug-in: for the slots of which it has hooks, prefetch, evict or both.
+// A compiled policy as a plug-in: for prefetch, evict or both, depending on its hooks.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory at addresses whose low 30 bits are the same in every run: policies use addresses of the driver's objects as keys,
-// some as numbers. Touched pages alone take memory.
+// Memory at addresses whose low 30 bits are the same in every run, because policies use addresses of the driver's
+// objects as keys, and some use them as numbers. Only touched pages take memory.
 #pragma once
 
 #include <cstddef>

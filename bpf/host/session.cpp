@@ -75,7 +75,7 @@ Session::Session(const policy::PolicyContext& context, std::uint32_t chunk_count
   for (unsigned i = 0; i < kListCount; ++i) *list(i) = {list(i), list(i)};
   for (std::uint32_t i = 0; i < chunk_count; ++i) *link(ChunkId{i}) = {link(ChunkId{i}), link(ChunkId{i})};
   for (std::uint32_t i = 0; i < kMostProcesses; ++i) {
-    // A process of number i has this PID: policies take 0 for "not known".
+    // The process with number i has PID i + 1, because policies use 0 for "not known".
     layout().fill_process(processes_.begin() + i * layout().process_bytes, static_cast<int>(i) + 1);
   }
   const Image image = image_of_policy();
@@ -223,7 +223,7 @@ int Session::note_request(const void* of, std::uint64_t first, std::uint64_t sec
   return kConflict;
 }
 
-// The reader of the ring is assumed to keep up: a record is gone once it was submitted.
+// The reader of the ring is assumed to keep up: a record is removed as soon as it is submitted.
 void* Session::reserve_record(const Map& ring, std::uint64_t bytes) {
   std::uint64_t held = 0;
   for (const Record& record : records_) held += record.ring == &ring ? record.bytes + 8 : 0;

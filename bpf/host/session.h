@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One instance of a policy: its maps, the driver's objects that it sees, and what it may touch while a hook runs.
+// One instance of a policy: its maps, the driver's objects that it sees, and the memory that it may access while a hook
+// runs.
 //
-// The policy's code is compiled so that every access to memory calls a check (checks.cpp) with the session that runs. It
-// may touch its stack, values that it looked up in this call, records that it reserved, and read the driver's objects;
-// whatever else it does ends the run with one line that names the hook.
+// The policy's code is compiled so that every access to memory calls a check (checks.cpp) with the running session. It
+// may access its stack, values that it looked up in this call, and records that it reserved, and read the driver's
+// objects. Any other access ends the run with a one-line error that names the hook.
 #pragma once
 
 #include <array>
@@ -30,13 +31,13 @@ struct Region {  // uvm_va_block_region_t
 
 enum Action : int { kDefault = 0, kBypass = 1, kEnterLoop = 2 };
 
-// The number of calls of the driver, and of requests of the third interface that it did not carry out.
+// The number of the driver's calls, and of requests of the third interface that it did not carry out.
 struct HookCalls {
   std::uint64_t before_compute = 0, on_tree_iter = 0, activate = 0, used = 0, prepare = 0, refused = 0;
 };
 
-// The request of a program of the third interface during one call: a region, or a list and its end. It may repeat the
-// same request; a program with two different requests gets neither.
+// The request that a program of the third interface makes during one call: a region, or a list and its end. It may
+// repeat the same request; if it makes two different requests, neither is carried out.
 struct Request {
   bool attempted = false, conflict = false;
   std::uint64_t first = 0, second = 0;
@@ -44,7 +45,7 @@ struct Request {
 
 class Session {
  public:
-  // `chunk_count`: 0 where it has no evictor.
+  // `chunk_count`: 0 if the policy has no evictor.
   Session(const policy::PolicyContext& context, std::uint32_t chunk_count);
   ~Session();
 
@@ -53,7 +54,7 @@ class Session {
   HookCalls calls;
   Nanoseconds now{};  // the time of the policy's clock
 
-  // Runs a program of the policy; `name` for messages. What it returns must be from 0 to `most`.
+  // Runs a program of the policy; `name` is for messages. The program must return a number from 0 to `most`.
   template <class Program, class... Arguments>
   int run(const char* name, int most, Program program, Arguments... arguments) {
     const Running running(*this, name, __builtin_frame_address(0));
@@ -61,7 +62,7 @@ class Session {
     finish(returned, most);
     return returned;
   }
-  // A probe: what it returns is nobody's.
+  // Runs a probe; its result is ignored.
   template <class Program, class... Arguments>
   void probe(const char* name, Program program, Arguments... arguments) {
     if (program == nullptr) return;
@@ -96,7 +97,7 @@ class Session {
   void set_region(void* region, unsigned first, unsigned outer) const;
   void move_chunk(void* chunk, void* list, bool to_head) const;
   int note_request(const void* decision, std::uint64_t first, std::uint64_t second);
-  Request request;  // of the call at hand: whoever runs a program clears it before
+  Request request;  // of the current call; callers clear it before they run a program
   void* reserve_record(const Map& ring, std::uint64_t bytes);
   void end_record(const void* record, const char* helper);
   std::uint32_t random() { return static_cast<std::uint32_t>(random_.next()); }

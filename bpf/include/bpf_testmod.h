@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first interface of gpu_ext (January 2026): the operations that a policy fills in, and the driver's functions that it
-// may call. Include uvm_types.h before.
+// The first interface of gpu_ext (January 2026): the operations that a policy fills in, and the driver's functions that
+// it may call. Include uvm_types.h before it.
 //
-// An operation returns 0 (the driver does as it would), 1 (it leaves out what it would do) or, before a prefetch is
+// An operation returns 0 (the driver acts as without a hook), 1 (it skips this action) or, before a prefetch is
 // computed, 2 (it walks up the tree and asks at every node).
 #ifndef _BPF_TESTMOD_H
 #define _BPF_TESTMOD_H

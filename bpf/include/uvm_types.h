@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's types as gpu_ext policies see them: names, order and widths of the fields that they use. In the kernel the
-// loader moves each access to where the field lies (CO-RE); here the layout below is the layout.
+// The driver's types as gpu_ext policies see them: names, order and widths of the fields that they use. In the kernel
+// the loader adjusts each access to the actual position of the field (CO-RE); here the layout below is the actual one.
 #ifndef __UVM_TYPES_H__
 #define __UVM_TYPES_H__
 
@@ -40,7 +40,7 @@ typedef struct {
 
 typedef struct uvm_pmm_gpu_struct uvm_pmm_gpu_t;
 
-// From a block to the process that it belongs to.
+// Leads from a block to the process that it belongs to.
 typedef struct uvm_va_space_mm_struct {
   struct mm_struct *mm;
 } uvm_va_space_mm_t;

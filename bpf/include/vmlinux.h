@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for the header that bpftool makes of a running kernel: what gpu_ext policies use of it, and no more.
+// Stand-in for the header that bpftool generates from a running kernel: only the parts that gpu_ext policies use.
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Most recently used: what was used last goes to the head of the list, which is evicted first. The best that can be done
-// when more than fits is read over and over.
+// Most recently used: the chunk that was used last goes to the head of the list, which is evicted first. This is
+// optimal if more memory than fits is read repeatedly in the same order.
 //
-// spare[0] youngest chunks are passed over: kernels are at work on them, and would fault on them at once.
+// The spare[0] youngest chunks are skipped: kernels use them now, and would fault on them at once.
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -36,7 +36,7 @@ int BPF_PROG(uvm_pmm_chunk_used, uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk, str
 SEC("struct_ops/uvm_pmm_eviction_prepare")
 int BPF_PROG(uvm_pmm_eviction_prepare, uvm_pmm_gpu_t *pmm, struct list_head *va_block_used,
              struct list_head *va_block_unused) {
-  // What holds nothing goes first, in the driver's order.
+  // Chunks without pages are evicted first, in the driver's order.
   if (BPF_CORE_READ(va_block_unused, next) != va_block_unused) return 0;
   u32 zero = 0, *count = bpf_map_lookup_elem(&spare, &zero);
   struct list_head *at = BPF_CORE_READ(va_block_used, next), *chosen = NULL;

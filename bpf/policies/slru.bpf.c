@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segmented LRU (Karedla, Love, Wherry 1994): a use takes a chunk up a segment, what falls off a segment's end goes down
-// one, the lowest segment loses. A use is what the driver sees of one: pages that come to a chunk that is there.
+// Segmented LRU (Karedla, Love, Wherry 1994): a use moves a chunk to the next higher segment; a chunk that falls off
+// the end of a segment moves to the next lower one; the lowest segment provides the victims. The driver sees a use when
+// pages migrate to a chunk that is resident already.
 //
-// The driver has one list; the segments are lists in maps, and before an eviction the chunk that is to go is moved to the
-// head. No hook tells of memory that is freed: a chunk that is on no list of the driver any more is dropped when it comes
-// up as the victim, and one that is activated again begins anew.
+// The driver has one list. The segments are lists in maps, and before an eviction the victim is moved to the head of
+// the driver's list. No hook tells of memory that is freed: a chunk that is on no list of the driver any more is
+// dropped when it is chosen as the victim, and a chunk that is activated again starts anew.
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -17,7 +18,8 @@ char _license[] SEC("license") = "Apache-2.0";
 #define MOST_SEGMENTS 16
 #define MOST_CHUNKS 131072  // 256 GiB
 
-// [0] segments; [1] chunks of GPU memory, which the segments share equally; what does not divide is the lowest's.
+// [0] number of segments; [1] chunks of GPU memory, which the segments share equally; the lowest segment gets the
+// remainder.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 2);
@@ -55,7 +57,7 @@ static __always_inline u32 segment_count(void) {
   u32 count = configured(0);
   return count == 0 ? 4 : count > MOST_SEGMENTS ? MOST_SEGMENTS : count;
 }
-// Without a size of memory every segment but the lowest has room for one chunk.
+// If the size of memory is not given, every segment but the lowest has room for one chunk.
 static __always_inline u32 segment_size(u32 count) {
   u32 chunks = configured(1);
   return chunks == 0 ? 1 : chunks / count;
@@ -97,7 +99,7 @@ static __always_inline void put_last(u64 chunk, u32 number) {
   segment->size++;
 }
 
-// While there is room, the lowest segment that has some takes it.
+// While there is room, a new chunk goes to the lowest segment that has room.
 static __always_inline void insert(u64 chunk) {
   u32 count = segment_count(), size = segment_size(count), number = 0;
   for (u32 i = 0; i < MOST_SEGMENTS; ++i) {
@@ -124,7 +126,7 @@ int BPF_PROG(uvm_pmm_chunk_used, uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk, str
   u64 key = (u64)chunk;
   u32 count = segment_count(), size = segment_size(count);
   struct node *node = bpf_map_lookup_elem(&nodes, &key);
-  if (!node) {  // it was to go, and did not
+  if (!node) {  // it was the victim, and was not evicted
     insert(key);
     return 0;
   }
@@ -145,7 +147,7 @@ int BPF_PROG(uvm_pmm_chunk_used, uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk, str
 SEC("struct_ops/uvm_pmm_eviction_prepare")
 int BPF_PROG(uvm_pmm_eviction_prepare, uvm_pmm_gpu_t *pmm, struct list_head *va_block_used,
              struct list_head *va_block_unused) {
-  // What holds nothing goes first, in the driver's order.
+  // Chunks without pages are evicted first, in the driver's order.
   if (BPF_CORE_READ(va_block_unused, next) != va_block_unused) return 0;
   u32 number = 0;
   for (u32 i = 0; i < 256 && number < MOST_SEGMENTS; ++i) {

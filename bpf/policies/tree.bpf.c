@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The density tree with a threshold of its own: the largest node around a faulted page of which more than so many percent
-// are there. threshold[0] is 51 in the driver; process_threshold gives processes their own, by PID.
+// The density tree with a threshold of its own: it takes the largest node around a faulted page of which more than the
+// threshold (in percent) is resident. threshold[0] is 51 in the driver; process_threshold gives thresholds by PID.
 //
-// The driver asks for one page after the other and does not say whose it is; the kprobe tells, once per block.
+// The driver asks about one page after the other and does not tell the process; the kprobe does, once per block.
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -26,7 +26,7 @@ struct {
   __type(value, u32);
 } process_threshold SEC(".maps");
 
-// The threshold for the block at hand, + 1; 0: not known.
+// The threshold for the current block, + 1; 0: not known.
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);

@@ -33,7 +33,7 @@ from uvmsim import policy
 
 
 class _Stopped(Exception):
-    """Ends a run that was abandoned."""
+    """Ends a run that the trainer abandoned."""
 
 
 class _Exchange:
@@ -184,7 +184,7 @@ class PrefetchEnv(Env):
         env = self
 
         class EnvPrefetcher(policy.Prefetcher):
-            """asks the environment"""
+            """passes the prefetcher's questions to the environment"""
 
             information_class = env.information_class
 
@@ -233,7 +233,7 @@ class EvictEnv(Env):
         env = self
 
         class EnvEvictor(policy.Evictor):
-            """asks the environment"""
+            """passes the evictor's questions to the environment"""
 
             information_class = env.information_class
 

@@ -96,11 +96,12 @@ def fit(trace, systems, *, budget=2, layout=None, settings=()):
 
 
 def advise(trace, system, *, osf=None, capacity_bytes=None, output=None, layout=None, settings=()):
-    """What to change in a program without changing its kernels: `uvmsim advise TRACE`.
+    """Suggests changes to a program that leave its kernels alone: `uvmsim advise TRACE`.
 
-    One of `osf` and `capacity_bytes` limits the GPU's memory; `output` is where the program with the changes goes, a
-    .uvmt file. A pandas.DataFrame with a row per recommended step, in the order to make them, empty where nothing helps;
-    the rest of the answer (`uvmsim.advise/1`) is its `attrs`. Raises uvmsim.Error with the command's line.
+    One of `osf` and `capacity_bytes` limits the GPU's memory; the program with the changes is written to `output`, a
+    .uvmt file. Returns a pandas.DataFrame with a row per recommended step, in the order in which to make them, empty
+    if nothing helps; the rest of the answer (`uvmsim.advise/1`) is in its `attrs`. Raises uvmsim.Error with the
+    command's line.
     """
     import pandas
 

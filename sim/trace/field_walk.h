@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vocabulary in which record.h states the fields of a record: key in the JSON-lines form, field of the message in
+// Functions with which record.h describes the fields of a record: key in the JSON-lines form, field of the message in
 // `.uvmt`, presence, limits, meaning. Walks over these fields write and read both forms, check records (shape.cpp,
 // validate.cpp), sum their times (statistics.cpp) and print `uvmsim trace fields`.
 //
 // `fields(walk, record)` calls one function of `walk` per field, in the order in which both forms are written:
-//   number, stream, flag, time, signed_time, device, name (a value of an enum), text, dimensions, place, list
-// each with (key, value, presence or what replaces it, meaning). `parts(part, item)` does the same for the numbers of
-// one item of a list, which JSON writes as [a, b, ...]; their names stand in messages only.
-// A walk that only reads records derives from ReadingWalk, or says `static constexpr bool kConstant = true`.
+//      number, stream, flag, time, signed_time, device, name (a value of an enum), text, dimensions, place, list
+// each with (key, value, presence or its replacement, meaning). `parts(part, item)` does the same for the numbers of
+// one item of a list, which JSON writes as [a, b, ...]; their names appear in messages only. A walk that only reads
+// records derives from ReadingWalk, or declares `static constexpr bool kConstant = true`.
 #pragma once
 
 #include <cstddef>

@@ -93,8 +93,8 @@ bool starts_chakra_trace(string_view start) {
   std::uint64_t size = 0;
   if (!take_varint(start, size) || size == 0 || size > start.size()) return false;
   for (start = start.substr(0, size); !start.empty();) {
-    // A version (field 1, text) or an attribute (field 2, a message that begins with its name). The header of a trace
-    // of ours, perhaps a damaged one, is a message in field 2 that begins with its magic.
+    // A version (field 1, text) or an attribute (field 2, a message that begins with its name). The header of our own
+    // traces, perhaps a damaged one, is a message in field 2 that begins with its magic.
     const char key = start.front();
     start.remove_prefix(1);
     if ((key != '\x0a' && key != '\x12') || !take_varint(start, size) || size > start.size()) return false;

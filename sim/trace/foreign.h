@@ -13,7 +13,7 @@ std::string describe_foreign(std::string_view start, std::string_view name);
 // Does the same for a file; empty when it cannot be read.
 std::string describe_foreign_file(const std::string& path);
 
-// Returns whether the bytes begin like Chakra's protobuf form: its metadata, behind their length.
+// Returns whether the bytes begin like Chakra's protobuf form: its metadata, preceded by their length.
 bool starts_chakra_trace(std::string_view start);
 
 // Returns ": it is a profile ...", or "".

@@ -61,7 +61,8 @@ std::optional<MatrixTile> matrix_tile_by_name(std::string_view kernel_name) {
   } else if (half_precision_by_name(kernel_name)) {
     tile.element_bytes = 2;
   }
-  // The two letters follow BLAS, which stores matrices by columns: its first matrix is the one with these columns.
+  // The two letters follow BLAS, which stores matrices by columns: what BLAS calls the first matrix is here the one
+  // with the output's columns.
   const std::string_view after_gemm = kernel_name.substr(kernel_name.find("gemm"));
   tile.columns_run_along_sum = names_any(after_gemm, {"_tn_", "_tt_"});
   tile.rows_run_along_sum = !names_any(after_gemm, {"_nt_", "_tt_"});

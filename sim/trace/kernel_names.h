@@ -26,8 +26,8 @@ struct MatrixTile {
   // CUTLASS: block x works on row x / w of tiles and column x % w + y * w; w is 8, 4, 2 or 1, by the number of columns.
   // Otherwise x is the row and y the column.
   bool cutlass = false;
-  // One for the input with the output's rows, one for the input with its columns: true if the summed dimension runs
-  // along rows of memory, as in `_tn_`; false if it runs across them.
+  // One flag for the input with the output's rows, one for the input with its columns: true if the summed dimension
+  // runs along rows of memory, as in `_tn_`; false if it runs across them.
   bool rows_run_along_sum = true, columns_run_along_sum = true;
   // Elements of the summed dimension that a block loads at a time, for each row or column of its tile; 0: unknown.
   std::uint32_t sum_elements = 0;
@@ -59,10 +59,10 @@ std::optional<PixelTile> pixel_tile_by_name(std::string_view kernel_name);
 enum class ConvolutionEngine : std::uint8_t {
   kOther,
   kWordByWord,                     // `implicit_convolve_sgemm`: stores one word at a time
-  kImageGradient,                  // `dgrad_engine`: likewise
+  kImageGradient,                  // `dgrad_engine`: stores one word at a time
   kWeightGradient,                 // `wgrad` of NHWC tensors
   kWeightGradientAtomics,          // `wgrad_alg0_engine`: slices of the sum are added by atomics
-  kWeightGradientAtomicsOfWindow,  // `wgrad_alg1_engine`: likewise
+  kWeightGradientAtomicsOfWindow,  // `wgrad_alg1_engine`: uses atomics in the same way
 };
 ConvolutionEngine convolution_engine_by_name(std::string_view kernel_name);
 
@@ -75,8 +75,8 @@ struct Loop {
 // Returns the loop of PyTorch's random numbers (four strides at once, as its generator yields four) and its dropout.
 std::optional<Loop> loop_by_name(std::string_view kernel_name);
 
-// Returns the bytes that a thread of the kernel loads or stores with one instruction, at most: 16 in kernels whose
-// names say that they are vectorized, else a word.
+// Returns the largest number of bytes that a thread of the kernel loads or stores with one instruction: 16 if the
+// kernel's name says that it is vectorized, else 4.
 std::uint32_t bytes_per_access_by_name(std::string_view kernel_name);
 
 // Returns whether each thread block has one channel of an NCHW tensor, which is a plane of every image (cuDNN's batch
@@ -88,7 +88,8 @@ bool block_per_channel_by_name(std::string_view kernel_name);
 struct PlaneThreads {
   std::uint64_t load = 0, store = 0;
 };
-// Returns what cuDNN's bn_fw_tr_1C11_kernel_NCHW and bn_bw_1C11_kernel_new name; the latter stores in another way.
+// Returns the numbers in the names of cuDNN's bn_fw_tr_1C11_kernel_NCHW and bn_bw_1C11_kernel_new; the latter stores in
+// another way.
 PlaneThreads threads_of_plane_by_name(std::string_view kernel_name);
 
 // Returns the frequencies of cuDNN's two-dimensional Fourier transforms of real tiles (fft2d_r2c_32x32), each of which
@@ -98,7 +99,7 @@ std::uint64_t frequencies_by_name(std::string_view kernel_name);
 // Returns whether a kernel of batch norm keeps its input until it writes (cuDNN's `singleread`).
 bool reads_once_by_name(std::string_view kernel_name);
 
-// Returns whether all warps of a block walk the same row together, whatever the shape of the block (PyTorch's layer
+// Returns whether all warps of a block process the same row together, whatever the shape of the block (PyTorch's layer
 // norm).
 bool row_per_block_by_name(std::string_view kernel_name);
 

@@ -16,12 +16,13 @@ inline constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{1} << 47;  // the
 inline constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 57;      // five-level page tables
 inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;         // one value, and the sum over a trace
 inline constexpr std::int32_t kMaxDevice = 1023;
-inline constexpr std::uint32_t kMaxStream = 4096;  // clocks and queues exist for every stream up to the largest
+// a replay keeps clocks and queues for every stream up to the largest
+inline constexpr std::uint32_t kMaxStream = 4096;
 inline constexpr std::uint64_t kMaxGridBlocks = std::uint64_t{1} << 40;
 // The blocks of a kernel that are simulated one by one, whatever they touch: those of distribution tiled, and those
 // whose kernel's name says that a block has a channel.
 inline constexpr std::uint64_t kMaxSimulatedBlocks = std::uint64_t{1} << 22;
-// Numbers of named things that a replay keeps, at a few hundred bytes each.
+// Limits for named things of which a replay keeps a few hundred bytes each.
 inline constexpr std::size_t kMaxLiveObjects = std::size_t{1} << 18;  // objects and tensors that live at the same time
 inline constexpr std::size_t kMaxEvents = std::size_t{1} << 16;       // numbers of events that are ever recorded
 inline constexpr std::size_t kMaxOpenRanges = 256;                    // pushed, not popped yet

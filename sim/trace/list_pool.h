@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists in use, which kernels with equal lists share.
+// Lists in use; kernels with equal lists share them.
 #pragma once
 
 #include <algorithm>

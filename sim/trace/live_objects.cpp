@@ -22,9 +22,9 @@ LiveObject& LiveObjects::add(ObjectId id, std::uint64_t bytes) {
   return added;
 }
 
-// Of what lives at the same time, all managed objects have addresses of their own, and so may all tensors (layouts).
+// All managed objects that live at the same time have separate addresses, and in some layouts all tensors do.
 void LiveObjects::require_addresses(std::string_view what, ObjectId id, std::uint64_t bytes, std::uint64_t taken) {
-  if (bytes > kMaxObjectBytes) return;  // add() says so
+  if (bytes > kMaxObjectBytes) return;  // add() reports this error
   if (bytes <= kMaxObjectBytes - taken) return;
   throw_input_error("{} {} of {} bytes makes {} bytes at the same time; allowed: {}", what, id, bytes, taken + bytes,
                     kMaxObjectBytes);

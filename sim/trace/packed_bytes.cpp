@@ -20,7 +20,7 @@ constexpr std::string_view kGzip("\x1f\x8b", 2), kXz("\xfd\x37zXZ\0", 6);
 // A window of xz may be as large as the file's author likes: those of `xz -9` take 65 MiB.
 constexpr std::uint64_t kLargestXzMemory = std::uint64_t{128} << 20;
 
-// Both libraries take and give bytes through one struct of theirs, alike but for its types.
+// Both libraries take and return bytes through a struct; the two structs differ only in their types.
 template <class Stream>
 void point_at(Stream& stream, std::string_view in, std::span<char> out) {
   constexpr std::size_t kMost = std::numeric_limits<unsigned>::max();
@@ -43,7 +43,7 @@ class GzipUnpacker final : public Unpacker {
   std::size_t read(std::span<char> out) override {
     while (true) {
       const std::string_view in = input_.peek();
-      // Members may follow one another, as `cat` puts them.
+      // Members may follow one another, as in the output of `cat`.
       if (ended_ && in.empty()) return 0;
       if (ended_ && inflateReset(&stream_) != Z_OK) throw DamageError("damaged data of gzip");
       ended_ = false;
@@ -122,7 +122,7 @@ std::string unpacked_preview(std::string_view packed, std::size_t bytes) {
     for (std::size_t taken = 1; unpacker && taken != 0 && length < bytes; length += taken) {
       taken = unpacker->read(std::span(plain).subspan(length));
     }
-  } catch (const InputError&) {  // cut off, as it must be
+  } catch (const InputError&) {  // expected, because the input is cut off
   }
   plain.resize(length);
   return plain;

@@ -20,7 +20,7 @@ struct Extent {
 };
 using ExtentList = SharedList<Extent>;
 
-// Appends an extent that lies behind all others, merging it with the last one if they are adjacent and of the same
+// Appends an extent that comes after all others, merging it with the last one if they are adjacent and of the same
 // mode.
 inline void append_extent(std::vector<Extent>& extents, const Extent& next) {
   if (!extents.empty() && extents.back().mode == next.mode &&

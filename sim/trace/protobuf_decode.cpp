@@ -160,7 +160,7 @@ class PhaseReader {
 
   const std::vector<ObjectAccess>& accesses_;
   int next_share_ = 0;
-  std::size_t shared_ = 0;  // extents that phases share with the kernel
+  std::size_t shared_ = 0;  // number of extents that phases share with the kernel
   std::vector<Extent> rest_;
 };
 
@@ -320,7 +320,7 @@ struct ProtobufDecoder::State {
         if (slot >= last.size()) {
           throw_input_error("the order names slot {}, but the kernel has {} accesses", slot, last.size());
         }
-        // Hostile numbers may wrap around; check_shape() bounds the result.
+        // Numbers of a malicious file may wrap around; check_shape() bounds the result.
         last[slot] += static_cast<std::uint64_t>(unzigzag(in.order(i)));
         order.push_back({slot, last[slot]});
       }

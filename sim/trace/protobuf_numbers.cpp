@@ -56,7 +56,7 @@ class Message {
  public:
   explicit Message(std::string_view bytes) : bytes_(bytes) {}
 
-  // The next field; false at the end. Throws InputError for what is no field.
+  // Reads the next field; returns false at the end. Throws InputError for bytes that are not a field.
   bool next() {
     if (bytes_.empty()) return false;
     std::uint64_t tag = 0, size = 0;

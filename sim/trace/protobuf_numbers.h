@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks messages for content that protobuf accepts and this project does not: of a number that is too large for its
-// field the library takes the low bits, and of several records in an entry the last one.
+// Checks messages for content that protobuf accepts and this project does not: if a number is too large for its field,
+// the library takes its low bits; if an entry has several records, the library takes the last.
 #pragma once
 
 #include <string_view>

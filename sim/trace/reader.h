@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a trace, record by record, never holding more than one frame of it.
+// Reads a trace record by record, with at most one frame of it in memory.
 //
 // The content determines the form, not the name: `.uvmt`, JSON lines, or JSON lines inside zstd.
 #pragma once

@@ -64,8 +64,8 @@ void fields(Walk& walk, Of<Walk, Header> header) {
   walk.list("attributes", header.attributes, kOptional, "anything else");
 }
 
-// kHost is memory of the program that no GPU touches; kSystem (since minor version 4) memory of malloc or mmap that
-// GPUs use where the machine lets them.
+// kHost is memory of the program that no GPU touches; kSystem (since minor version 4) is memory of malloc or mmap,
+// which GPUs can use on some machines.
 enum class ObjectKind : std::uint8_t { kManaged, kDevice, kPinned, kHost, kSystem };
 
 // A new driver-level allocation.
@@ -205,7 +205,7 @@ void parts(Part& part, Of<Part, UnitCount> item) {
   part.number("a count of accesses", item.count);
 }
 
-// The distribution of the touched set over the kernel's threads when no phases state it.
+// How the touched pages are distributed over the kernel's threads when no phases state it.
 enum class Distribution : std::uint8_t {
   kBlockLinear,  // block b of G touches the share [b/G, (b+1)/G) of every operand (library kernels; the default)
   kGridStride,   // grid-stride loop: consecutive threads touch consecutive bytes, the whole grid advances together
@@ -213,7 +213,7 @@ enum class Distribution : std::uint8_t {
   // in accesses of bytes_per_thread_access, so that it comes back to each page many times (a matrix row per thread).
   kThreadChunk,
   kTiled,  // matrix products and convolutions: panels, marched inputs, outputs at the end; phases, if any, state
-           // what is touched repeatedly where that matters
+           // which pages are touched repeatedly, if that matters
 };
 
 // The source of the accesses.
@@ -311,7 +311,7 @@ void fields(Walk& walk, Of<Walk, Memcpy> copy) {
   host_gap(walk, copy.host_gap_ns);
 }
 
-// The fields of records that are about a part of an object.
+// The fields of records that refer to a part of an object.
 template <class Walk, class Operation>
 void fields_of_piece(Walk& walk, Operation& operation) {
   walk.number(UVMSIM_FIELD(operation, object), Presence::kRequired, "");

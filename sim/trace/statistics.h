@@ -30,10 +30,11 @@ struct IterationStatistics {
   std::uint64_t launches = 0;    // equal for the same sequence of kernel names and grids
 };
 
-// Groups iterations (by index) that launch the same kernels in the same order and take the same kernel time within 2 %.
+// Returns groups of iterations (by index) that launch the same kernels in the same order and whose kernel time is equal
+// within 2 %.
 std::vector<std::vector<std::size_t>> alike_iterations(const std::vector<IterationStatistics>& iterations);
 
-// Peak of live managed bytes under a layout of sim/layout; filled in where layouts are known.
+// The peak of live managed bytes under a layout of sim/layout; filled in by callers that know layouts.
 struct LayoutFootprint {
   std::string layout;
   std::uint64_t bytes = 0;
@@ -56,7 +57,7 @@ struct TraceStatistics {
   std::uint64_t touched_objects = 0;     // objects and tensors that some kernel names
   std::uint64_t peak_live_bytes = 0;     // of objects of every kind
   std::uint64_t peak_managed_bytes = 0;  // of managed objects
-  std::uint64_t peak_device_bytes = 0;   // of device objects: they take their part of the GPU beside managed memory
+  std::uint64_t peak_device_bytes = 0;   // of device objects: they take GPU memory in addition to managed memory
   std::array<std::uint64_t, kObjectKindNames.size()> objects_by_kind{};  // by ObjectKind
   std::uint64_t peak_tensor_bytes = 0;
   std::uint64_t largest_kernel_bytes = 0;       // most that one kernel touches
@@ -65,9 +66,9 @@ struct TraceStatistics {
   std::uint64_t set_bytes = 0;
   std::vector<IterationStatistics> iterations;
   std::vector<LayoutFootprint> footprints;
-  std::uint64_t touched_footprint_bytes = 0;  // under the layout `recorded`; filled in as footprints are
-  // The iteration that `--iterations` repeats (edit/repeat_iterations.h), or the reason why none; filled in like
-  // footprints.
+  std::uint64_t touched_footprint_bytes = 0;  // under the layout `recorded`; filled in with the footprints
+  // The iteration that `--iterations` repeats (edit/repeat_iterations.h), or the reason why none can be repeated;
+  // filled in with the footprints.
   std::string repeated;
   std::string truncation;  // of the reader; empty for a whole file
 };

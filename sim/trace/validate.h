@@ -45,15 +45,15 @@ class Validator {
   std::unique_ptr<State> state_;
 };
 
-// The part of a trace that rests on assumptions: kernels for which only the set of touches is known. The grid and the
-// distribution then determine which thread block touches which pages; under oversubscription this decides how much
-// moves.
+// The part of a trace that depends on assumptions: kernels for which only the set of touched pages is known. The grid
+// and the distribution then determine which thread block touches which pages; under oversubscription this affects how
+// many bytes move.
 class AssumedOrder {
  public:
   explicit AssumedOrder(const Header& header) : header_(header) {}
 
   void add(const Record& record);
-  // Returns one line, or "" where there is nothing to say. It counts kernels that touch more than 2 MB, with neither an
+  // Returns one line, or "" if there is nothing to report. It counts kernels that touch more than 2 MB, have neither an
   // order of touches nor phases, and whose launch was not recorded: their registers are unknown, and the trace names no
   // GPU.
   std::string warning() const;

@@ -78,7 +78,7 @@ std::string ZstdDecoder::preview(std::string_view compressed, std::size_t bytes)
       if (piece.input_ended) break;
     }
   } catch (const DamageError&) {
-    // The reader meets the same damage and reports it.
+    // This damage is not reported here, because the reader meets it too.
   }
   return out;
 }

@@ -20,7 +20,7 @@ struct Allocation {
   const char* kind = "";  // as in the event log; static
 };
 
-// A range that came or went.
+// A range that was allocated or freed.
 struct Change {
   std::uint64_t va = 0;
   std::uint64_t bytes = 0;
@@ -29,14 +29,14 @@ struct Change {
 
 class Allocations {
  public:
-  // Overlapping allocations are replaced and returned: the program freed them unnoticed.
+  // Removes and returns allocations that overlap: the program freed them without a recorded call.
   std::vector<Allocation> add(const Allocation& allocation);
   // Removes and returns the allocation at exactly this address.
   std::optional<Allocation> remove(std::uint64_t va);
-  // The live allocation that contains the address.
+  // Returns the live allocation that contains the address.
   std::optional<Allocation> find(std::uint64_t address) const;
 
-  // A reader of changes; a new one first gets everything that is live. Readers live as long as the process.
+  // Adds a reader of changes, which first gets everything that is live. Readers live as long as the process.
   std::size_t add_reader();
   std::vector<Change> take_changes(std::size_t reader);
 

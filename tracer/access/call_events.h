@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of each group of driver calls, each in the file of its name. `parameters` is what the callback points to
-// (driver_params.h); each returns false for a call that is not of its group.
+// The events of each group of driver calls, each group in a file of its own. `parameters` points to the callback's data
+// (driver_params.h). Each function returns false for a call of another group.
 #pragma once
 
 #include <cuda.h>
@@ -16,12 +16,12 @@
 
 namespace uvmtrace::access {
 
-// memory_events.cpp. Allocations when the call has returned, frees when it begins.
+// memory_events.cpp. Called after allocations return and before frees begin.
 void on_allocated(Call call, const void* parameters, Allocations& allocations);
-// The program asked where a `__device__` variable is.
+// Called when the program asks for the address of a `__device__` variable.
 void on_module_global(const void* parameters, Allocations& allocations);
 bool on_free(Call call, const void* parameters, Allocations& allocations);
-// Writes `alloc` and `free` of memory that came some other way too; `stream` null: not of a pool.
+// Writes `alloc` and `free` also for memory that was allocated in other ways; `stream` null: not from a pool.
 void write_allocation(Allocations& allocations, const Allocation& allocation, const CUstream* stream = nullptr);
 void write_free(Allocations& allocations, std::uint64_t va, const CUstream* stream = nullptr);
 

@@ -7,7 +7,7 @@
 
 namespace uvmtrace::access {
 
-// Calls whose arguments are read alike have one name. Those that allocate come first.
+// Calls whose arguments are read in the same way have one name. Those that allocate come first.
 enum class Call : std::uint8_t {
   kAlloc,
   kAllocPitch,
@@ -45,7 +45,7 @@ enum class Call : std::uint8_t {
   kAdvise2,
   kLaunch,
   kLaunchEx,
-  kLaunchMultiDevice,  // the callback of each of its launches says all that is needed
+  kLaunchMultiDevice,  // the callback of each of its launches has all that is needed
   kGraphLaunch,
   kContextSync,
   kStreamSync,

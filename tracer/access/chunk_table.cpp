@@ -8,7 +8,8 @@
 namespace uvmtrace::access {
 
 namespace {
-constexpr std::uint64_t kLeastUnused = 4096;   // 8 GB of addresses: fewer are not worth a renumbering
+// 8 GB of addresses; with fewer unused records a renumbering is not worth its cost
+constexpr std::uint64_t kLeastUnused = 4096;
 constexpr std::uint32_t kLeastEntries = 1024;  // 8 KB
 
 std::uint64_t last_chunk(std::uint64_t va, std::uint64_t bytes) { return (va + bytes - 1) >> kChunkShift; }

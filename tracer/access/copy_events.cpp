@@ -27,7 +27,7 @@ void copied(const CallEntry& entry, const char* kind, std::uint64_t dst, std::ui
   finish_event(std::move(line));
 }
 
-// CUDA_MEMCPY2D and CUDA_MEMCPY3D name their fields alike.
+// CUDA_MEMCPY2D and CUDA_MEMCPY3D have equal names for their fields.
 template <typename Copy>
 void copied_rows(const CallEntry& entry, const Copy& c, std::uint64_t dst, std::uint64_t src, std::uint64_t rows,
                  CUstream stream) {
@@ -75,7 +75,7 @@ bool on_copy(const CallEntry& entry, const void* parameters, const Allocations& 
     case Call::kCopyDtoH:
     case Call::kCopyDtoD:
     case Call::kCopyAny: {
-      // Synchronous calls have no stream: their struct ends before it, and copied() does not look at it.
+      // The struct of synchronous calls ends before the stream, and copied() does not read it for them.
       const auto& p = *static_cast<const params::Copy*>(parameters);
       const CUstream stream = entry.async ? p.stream : nullptr;
       const char* const kind = entry.call == Call::kCopyHtoD   ? "htod"
@@ -110,7 +110,7 @@ bool on_copy(const CallEntry& entry, const void* parameters, const Allocations& 
     }
     case Call::kCopyBatch:
     case Call::kCopyBatch2: {
-      // Both forms begin alike.
+      // Both structs begin with the same fields.
       const auto& p = *static_cast<const params::CopyBatch2*>(parameters);
       const CUstream stream =
           entry.call == Call::kCopyBatch2 ? p.stream : static_cast<const params::CopyBatch*>(parameters)->stream;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arguments of the driver calls that are recorded: the structs that the callback API points to hold a call's arguments
-// in their order in cuda.h. Declared here because the headers that define them are not part of every toolkit; a test
-// compares them with those. The numbers of the calls are the same in CUPTI and in the Sanitizer API.
+// in their order in cuda.h. They are declared here because the headers that define them are not part of every toolkit;
+// a test compares them with the headers. The numbers of the calls are the same in CUPTI and in the Sanitizer API.
 #pragma once
 
 #include <cuda.h>
@@ -25,7 +25,7 @@ struct AllocAsync { CUdeviceptr* pointer; std::size_t bytes; CUstream stream; };
 struct AllocFromPool { CUdeviceptr* pointer; std::size_t bytes; CUmemoryPool pool; CUstream stream; };
 struct AllocHost { void** pointer; std::size_t bytes; };
 struct HostRegister { void* pointer; std::size_t bytes; unsigned flags; };
-struct ModuleGlobal { CUdeviceptr* pointer; std::size_t* bytes; };  // then the module or library, and the name
+struct ModuleGlobal { CUdeviceptr* pointer; std::size_t* bytes; };  // followed by the module or library, and the name
 struct Free { CUdeviceptr pointer; };
 struct FreeAsync { CUdeviceptr pointer; CUstream stream; };
 struct FreeHost { void* pointer; };

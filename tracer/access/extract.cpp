@@ -23,7 +23,7 @@ void append_word(std::uint64_t read, std::uint64_t write, std::uint64_t first, u
     const std::uint64_t r = read >> at;
     const std::uint64_t w = write >> at;
     const auto mode = static_cast<std::uint32_t>((r & 1) | (w & 1) << 1);
-    // Bits that differ from the first unit's, in either word.
+    // Bits that differ from those of the first unit, in either word.
     const std::uint64_t differs = ((r & 1) != 0 ? ~r : r) | ((w & 1) != 0 ? ~w : w);
     const auto length = static_cast<unsigned>(std::countr_zero(differs));
     const unsigned count = length < bits - at ? length : bits - at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of equal mode out of a record's bits.
+// Converts a record's bits to runs of equal mode.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Run {
 };
 
 // Appends the runs of `read.size() * 64` units from `first` on; both spans have the same size, bit 0 of word 0 is
-// `first`. A run that continues the last one of `out` lengthens it. Whole words of equal bits cost one step each.
+// `first`. A run that continues the last one of `out` lengthens it. Whole words of equal bits take one step each.
 void append_runs(std::span<const std::uint64_t> read, std::span<const std::uint64_t> write, std::uint64_t first,
                  std::vector<Run>& out);
 

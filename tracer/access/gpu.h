@@ -8,10 +8,10 @@
 
 namespace uvmtrace::access {
 
-// Asks the driver that the program has loaded; empty fields when it does not answer.
+// Asks the driver that the program has loaded. Fields are empty if the driver does not answer.
 GpuDescription describe_gpu(int device);
 
-// All of its memory; 0 when the driver does not answer.
+// Returns the size of the device's memory; 0 if the driver does not answer.
 std::uint64_t device_memory_bytes(int device);
 
 }  // namespace uvmtrace::access

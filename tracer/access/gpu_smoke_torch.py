@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch programs that are hard on a tracer. usage: gpu_smoke_torch.py graph | profiler | threads | endless
+"""PyTorch programs that are difficult for a tracer. usage: gpu_smoke_torch.py graph | profiler | threads | endless
 
-graph: captures a training step into a CUDA graph and replays it. profiler: holds CUPTI. threads: four launch at once, on
-streams that wait for each other. endless: to be killed. Prints numbers that must not depend on being recorded.
+graph: captures a training step into a CUDA graph and replays it. profiler: uses CUPTI. threads: four threads launch
+at once, on streams that wait for each other. endless: runs until it is killed. Prints numbers that must not depend
+on the recording.
 """
 import sys
 import threading

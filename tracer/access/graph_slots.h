@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory that leads the kernels of one graph launch to their own marks (layout.h says how). Not thread-safe.
+// A table in device memory in which the kernels of one graph launch find their own marks (layout.h says how). Not
+// thread-safe.
 #pragma once
 
 #include <cuda.h>
@@ -17,11 +18,11 @@ class GraphSlots {
  public:
   explicit GraphSlots(CUcontext context) : context_(context) {}
 
-  // No kernel has a slot, before whatever the stream does next.
+  // Clears all slots before the next work of the stream.
   bool begin(Sanitizer_StreamHandle stream, std::string& why);
   // Returns false without a reason if another kernel has this slot.
   bool put(std::uint64_t grid, const MarkSet& set, Sanitizer_StreamHandle stream, std::string& why);
-  // The user data of all kernels of the graph.
+  // Returns the user data of all kernels of the graph.
   void* device_address() const { return memory_; }
 
  private:

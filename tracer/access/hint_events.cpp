@@ -17,7 +17,7 @@ void prefetched(std::uint64_t va, std::uint64_t bytes, int to, CUstream stream) 
   finish_event(std::move(line));
 }
 
-// `to`: where the range is prefetched to; null: it is not.
+// `to`: the destination of a prefetch of the range; null: there is none.
 void discarded(std::uint64_t va, std::uint64_t bytes, CUstream stream, const int* to) {
   JsonLine line = start_event("discard");
   line.number("va", va)

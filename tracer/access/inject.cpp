@@ -3,7 +3,7 @@
 #include "tracer/access/session.h"
 #include "tracer/log/event_log.h"
 
-// Returns 1 always: a program that cannot be recorded runs on as if nothing had been injected.
+// Always returns 1: a program that cannot be recorded runs as if nothing had been injected.
 extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
   try {
     uvmtrace::access::Session::start();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log's line of a launch.
+// Formats the line of a launch in the log.
 #pragma once
 
 #include "tracer/access/launches.h"

@@ -16,14 +16,14 @@ namespace uvmtrace::access {
 
 namespace {
 
-// Marks of a graph's kernels may take an eighth of the device's memory; the kernels beyond it run unrecorded.
+// Marks of a graph's kernels may take an eighth of the device's memory; further kernels run unrecorded.
 std::uint64_t most_graph_bytes(int device) {
   constexpr std::uint64_t kWithoutAnswer = std::uint64_t{4} << 30;
   const std::uint64_t memory = device_memory_bytes(device);
   return memory != 0 ? memory / 8 : kWithoutAnswer;
 }
 
-// The context whose turn this thread has.
+// Returns the context whose lock this thread holds.
 void*& current_turn() {
   thread_local void* turn = nullptr;
   return turn;
@@ -31,7 +31,7 @@ void*& current_turn() {
 
 }  // namespace
 
-// A thread that begins a launch while it still has the turn lost the end of its last one.
+// If a thread that begins a launch still holds the lock, the end of its last launch was not reported.
 void Launches::Turn::take() {
   std::unique_lock lock(mutex_);
   free_.wait(lock, [&] { return !owner_ || *owner_ == std::this_thread::get_id(); });
@@ -61,7 +61,7 @@ Launches::Context& Launches::context_of(CUcontext handle) {
 void Launches::context_gone(CUcontext handle) {
   const std::lock_guard lock(mutex_);
   const auto place = contexts_.find(handle);
-  // Its device memory went with it. Other threads may still look at the object, which is small: it is kept.
+  // Its device memory is freed with the context. Other threads may still use the object, which is small, so it is kept.
   if (place != contexts_.end()) {
     (void)place->second.release();
     contexts_.erase(place);
@@ -225,7 +225,7 @@ bool Launches::give_graph_marks(Context& context, GraphNode& node, const Sanitiz
 void Launches::graph_node(const Sanitizer_GraphNodeLaunchData& node) {
   if (node.isGraphUpload != 0) return;
   const auto stream = reinterpret_cast<CUstream>(pending_launch().stream);
-  // Kernels of the same launch do not know this memory yet: the table of chunks went up with the first of them.
+  // Kernels of the same launch do not know this memory yet: the table of chunks was uploaded with the first of them.
   if (node.nodeType == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
     write_allocation(allocations_, {node.memAllocData.address, node.memAllocData.size, "pool"}, &stream);
   }
@@ -236,12 +236,12 @@ void Launches::graph_node(const Sanitizer_GraphNodeLaunchData& node) {
   if (!context.turn.mine() || !context.in_graph) return;
   GraphNode entry;
   entry.facts = facts_of(node.launchData);
-  entry.facts.sequence = EventLog::instance().next_sequence();  // not the one of the graph's launch
+  entry.facts.sequence = EventLog::instance().next_sequence();  // differs from that of the graph's launch
   entry.facts.node = reinterpret_cast<std::uint64_t>(node.node);
   entry.set = context.nodes.size() + 1;
   if (modules_.patched(node.launchData.module)) {
     entry.marked = give_graph_marks(context, entry, node.launchData);
-    // Without this the patches get whatever the memory holds. The last one set counts for all kernels of the graph.
+    // Without this call the patches get undefined data. The data that was set last apply to all kernels of the graph.
     (void)give_user_data(context, node.launchData, context.slots_ready ? context.slots.device_address() : nullptr);
   }
   context.nodes.push_back(std::move(entry));

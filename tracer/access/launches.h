@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel launches: gives each a set of marks when it begins, reads it back when it ended, and writes the line.
+// Kernel launches: gives each a set of marks when it begins, reads the marks back after its end, and writes its line.
 #pragma once
 
 #include <cuda.h>
@@ -45,7 +45,8 @@ class Launches {
 
   void begin(const Sanitizer_LaunchData& launch);
   void end(const Sanitizer_LaunchData& launch);
-  // The driver call of a launch returned: it ended, or failed without a word from the API.
+  // Called when the driver call of a launch has returned: the launch has ended, or failed without a callback of the
+  // API.
   void call_returned();
 
   void graph_begin(const Sanitizer_GraphLaunchData& launch);
@@ -55,7 +56,7 @@ class Launches {
   void context_gone(CUcontext context);
 
  private:
-  // From a launch's begin to its end one thread has the context.
+  // Holds the context for one thread from the begin of a launch to its end.
   class Turn {
    public:
     void take();
@@ -84,14 +85,14 @@ class Launches {
     DeviceTable table;
     GraphSlots slots;
     PinnedBuffer pinned;
-    std::vector<std::unique_ptr<MarkSet>> sets;  // the first is for single launches
-    LaunchFacts facts;                           // of the launch under way
+    std::vector<std::unique_ptr<MarkSet>> sets;  // the first one is for single launches
+    LaunchFacts facts;                           // of the launch in progress
     bool marked = false;
     bool broken = false;  // device memory or the API failed: launches go on unrecorded
     bool in_graph = false;
     bool slots_ready = false;
-    std::uint64_t most_graph_bytes = 0;  // that marks of a graph may take; 0: not asked yet
-    bool graph_too_large = false;        // and that was said
+    std::uint64_t most_graph_bytes = 0;  // limit for the marks of a graph; 0: not computed yet
+    bool graph_too_large = false;        // the user was told so
     std::vector<GraphNode> nodes;
   };
 
@@ -100,7 +101,7 @@ class Launches {
   bool prepare(Context& context, Sanitizer_StreamHandle stream);
   bool begin_marks(Context& context, MarkSet& set, const LaunchFacts& facts, Sanitizer_StreamHandle stream);
   bool give_graph_marks(Context& context, GraphNode& node, const Sanitizer_LaunchData& launch);
-  // Gives the launch's patches their data; with null they do nothing.
+  // Gives the launch's patches their data; with null the patches do nothing.
   bool give_user_data(Context& context, const Sanitizer_LaunchData& launch, const void* data);
   void finish(Context& context, MarkSet* set, const LaunchFacts& facts, Sanitizer_StreamHandle stream);
   void learn_heap(const LaunchAccesses& accesses);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What an access log covers. usage: log_summary.py ACCESS_LOG.jsonl"""
+"""Summarises what an access log covers. usage: log_summary.py ACCESS_LOG.jsonl"""
 import collections
 import json
 import sys

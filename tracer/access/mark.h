@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks one access. The same code runs in the patch on the GPU and, over std::atomic, in the tests: `Machine` gives the
-// memory operations and the election among the threads of a warp.
-//   Machine::load(address)          a 32-bit word, may be stale
-//   Machine::load_entry(address)    a 64-bit table entry, constant while kernels run
-//   Machine::set(address, bits)     atomic or, returns what was there
-//   Machine::add(address, n)        32-bit atomic addition, returns what was there
-//   Machine::add_wide(address, n)   64 bits, likewise
-//   Machine::elect(key)             true in one of the threads that are here with the same key
-//   Machine::elect_counted(&n)      true in one of the threads that are here; n is their number
-//   Machine::high_product(a, b)     upper 64 bits of a * b
-//   Machine::grid()                 the number of the running grid
+// Marks one access. The same code runs in the patch on the GPU and, over std::atomic, in the tests: `Machine` provides
+// the memory operations and the election among the threads of a warp.
+//      Machine::load(address)          a 32-bit word, may be stale
+//      Machine::load_entry(address)    a 64-bit table entry, constant while kernels run
+//      Machine::set(address, bits)     atomic or; returns the previous value
+//      Machine::add(address, n)        32-bit atomic addition; returns the previous value
+//      Machine::add_wide(address, n)   the same for 64 bits
+//      Machine::elect(key)             true in one of the active threads with the same key
+//      Machine::elect_counted(&n)      true in one of the active threads; n is their number
+//      Machine::high_product(a, b)     upper 64 bits of a * b
+//      Machine::grid()                 the number of the running grid
 #pragma once
 
 #include "tracer/access/layout.h"
@@ -22,14 +22,14 @@
 
 namespace uvmtrace::access {
 
-// Returns where this grid marks, given the data that the API passed; null: it is not recorded.
+// Returns the marks of this grid, given the data that the API passed; null if the grid is not recorded.
 template <typename Machine>
 UVMTRACE_DEVICE Marks* marks_of_grid(Marks* marks) {
   if (marks == nullptr || marks->graph == 0) return marks;
   return reinterpret_cast<Marks*>(Machine::load_entry(marks->graph + 8 * (Machine::grid() % kGraphSlots)));
 }
 
-// The record's index, or ~0 for an unknown chunk.
+// Returns the record's index, or ~0 for an unknown chunk.
 template <typename Machine>
 UVMTRACE_DEVICE std::uint32_t find_chunk(const Marks* marks, std::uint64_t chunk) {
   const std::uint64_t table = marks->table;
@@ -43,7 +43,7 @@ UVMTRACE_DEVICE std::uint32_t find_chunk(const Marks* marks, std::uint64_t chunk
   }
 }
 
-// For a bit that was clear when this thread looked: one thread of the warp sets it. True when this call did.
+// Sets a bit that was clear when this thread read it; one thread of the warp does so. Returns true if this call set it.
 template <typename Machine>
 UVMTRACE_DEVICE bool claim_bit(std::uint64_t word, std::uint32_t number) {
   if (!Machine::elect(word << 5 | number)) return false;
@@ -62,7 +62,7 @@ UVMTRACE_DEVICE void note_unknown(Marks* marks, std::uint64_t address) {
   if (!Machine::elect_counted(&threads)) return;
   const auto base = reinterpret_cast<std::uint64_t>(marks);
   const std::uint64_t before = Machine::add_wide(base + __builtin_offsetof(Marks, unknown), threads);
-  // Warps in full or in part: the first few find less than a warp's threads per sample before them.
+  // Whether warps are full or not, the first samples find fewer than a warp's threads per sample counted before them.
   if (before < 32 * kUnknownSamples) marks->unknown_at[before / 32] = address;
 }
 
@@ -83,8 +83,8 @@ UVMTRACE_DEVICE void note_order(Marks* marks, std::uint64_t record, std::uint64_
   }
 }
 
-// Reads or writes of one quantum; `phase_word` 0 when phases are not wanted. The usual case, that both bits are set,
-// costs two loads that do not wait for each other.
+// Marks reads or writes of one quantum; `phase_word` is 0 if phases are not recorded. In the usual case both bits are
+// set already, which takes two independent loads.
 template <typename Machine>
 UVMTRACE_DEVICE void mark_bits(const Marks* marks, std::uint32_t index, std::uint64_t word, std::uint32_t place,
                                std::uint64_t phase_word, std::uint32_t page) {
@@ -96,7 +96,7 @@ UVMTRACE_DEVICE void mark_bits(const Marks* marks, std::uint32_t index, std::uin
   if ((phase_bits >> page & 1) == 0) claim_bit<Machine>(phase_word, page);
 }
 
-// One quantum, accessed by a thread of block `block` (linear number).
+// Marks one quantum that a thread of block `block` (linear number) accessed.
 template <typename Machine>
 UVMTRACE_DEVICE void mark_quantum(Marks* marks, std::uint64_t quantum, std::uint32_t mode, std::uint64_t block) {
   constexpr std::uint32_t kShift = kChunkShift - kQuantumShift;

@@ -13,7 +13,7 @@ namespace uvmtrace::access {
 namespace {
 
 constexpr std::uint32_t kLeastRecords = 2048;  // 4 GB of addresses, 2.3 MB
-// Reading this many untouched records in between costs less than another copy.
+// Reading this many untouched records in between takes less time than another copy.
 constexpr std::uint32_t kReadGap = 128;
 
 bool allocate(CUcontext context, std::uint64_t bytes, char*& out, std::string& why) {
@@ -49,7 +49,7 @@ bool DeviceTable::upload(const ChunkTable& chunks, Sanitizer_StreamHandle stream
   }
   size_ = chunks.entries().size();
   shift_ = chunks.shift();
-  // The API takes a pointer to non-const and only reads.
+  // The API takes a pointer to non-const but only reads.
   auto* const source = const_cast<std::uint64_t*>(chunks.entries().data());
   return succeeded(sanitizer().sanitizerMemcpyHostToDeviceAsync(entries_, source, bytes, stream), "copy of the table",
                    why);
@@ -142,7 +142,7 @@ bool MarkSet::collect(const ChunkTable& chunks, Sanitizer_StreamHandle stream, P
                       LaunchAccesses& out, std::string& why) {
   host_ = buffer.reserve(control_bytes() + std::uint64_t{capacity_} * record_bytes_, why);
   if (host_ == nullptr) return false;
-  // Only as many dirty bits as there are chunks, rounded up to whole words.
+  // There are as many dirty bits as chunks, rounded up to whole words.
   const std::uint64_t bytes = kControlHead + (std::uint64_t{chunks.size()} + 63) / 64 * 8;
   if (!succeeded(sanitizer().sanitizerMemcpyDeviceToHost(host_, control_, bytes, stream), "reading the marks", why)) {
     return false;
@@ -160,7 +160,7 @@ bool MarkSet::collect(const ChunkTable& chunks, Sanitizer_StreamHandle stream, P
   if (options_.order) {
     const std::uint64_t size = std::min(marks.order_size, marks.order_capacity);
     out.order.resize(size);
-    // The records were extracted: their place in pinned memory is free again.
+    // The previous records have been extracted, so their part of the pinned memory is free again.
     char* const place = host_ + control_bytes();
     if (size * 8 <= std::uint64_t{capacity_} * record_bytes_ && size != 0) {
       if (!succeeded(sanitizer().sanitizerMemcpyDeviceToHost(place, order_log_, size * 8, stream), "reading the order",
@@ -178,7 +178,7 @@ bool MarkSet::read_records(const ChunkTable& chunks, const std::uint64_t* dirty,
   touched_.clear();
   const std::uint32_t words = (chunks.size() + 63) / 64;
   const std::uint64_t base = control_bytes();
-  std::uint32_t first = 0;  // the span under way
+  std::uint32_t first = 0;  // of the span in progress
   std::uint32_t end = 0;
   const auto read_span = [&] {
     if (first == end) return true;

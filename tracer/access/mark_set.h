@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device memory one launch marks in, and its way back. Launches of a context run one after the other, so that they
-// share a set; the kernels of a graph are announced before any of them runs, so that each has its own.
-// Not thread-safe: the caller holds its context's lock.
+// The device memory in which one launch marks, and its transfer to the host. Launches of a context run one after the
+// other, so they share a set. The kernels of a graph are announced before any of them runs, so each has its own. Not
+// thread-safe: the caller holds its context's lock.
 #pragma once
 
 #include <cuda.h>
@@ -33,7 +33,7 @@ struct LaunchAccesses {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> counts;
   std::uint64_t unknown = 0;
   std::vector<std::uint64_t> unknown_at;
-  std::uint64_t heap_low = 0;  // addresses that the kernel's malloc() gave; empty when low >= high
+  std::uint64_t heap_low = 0;  // addresses that the kernel's malloc() returned; empty if low >= high
   std::uint64_t heap_high = 0;
 };
 
@@ -41,7 +41,8 @@ struct LaunchAccesses {
 class DeviceTable {
  public:
   explicit DeviceTable(CUcontext context) : context_(context) {}
-  // Uploads the entries before whatever the stream does next. False: device memory is short; `why` says so.
+  // Uploads the entries before the next work of the stream. Returns false if device memory is short; `why` then says
+  // so.
   bool upload(const ChunkTable& chunks, Sanitizer_StreamHandle stream, std::string& why);
   void put_into(Marks& marks) const;
 
@@ -53,11 +54,12 @@ class DeviceTable {
   std::uint32_t shift_ = 0;
 };
 
-// Host memory that the device's copies go to, shared by a context's sets: each is read and done with at once.
+// Host memory for the device's copies, shared by a context's sets: each copy is read and processed at once.
 class PinnedBuffer {
  public:
   explicit PinnedBuffer(CUcontext context) : context_(context) {}
-  // At least so many bytes; what was there is lost. Null: host memory is short, `why` says so.
+  // Returns at least this much memory, without its previous content. Returns null if host memory is short; `why` then
+  // says so.
   char* reserve(std::uint64_t bytes, std::string& why);
 
  private:
@@ -69,17 +71,17 @@ class PinnedBuffer {
 class MarkSet {
  public:
   MarkSet(CUcontext context, const Options& options);
-  // Frees nothing: sets live as long as their context.
+  // The destructor frees nothing: sets live as long as their context.
 
-  // Everything is clear and the launch's parameters are on the device before whatever the stream does next.
+  // Clears everything and uploads the launch's parameters before the next work of the stream.
   bool begin(const DeviceTable& table, std::uint32_t records, const Slices& slices, Sanitizer_StreamHandle stream,
              std::string& why);
-  // The user data of the patches.
+  // Returns the user data of the patches.
   void* device_address() const { return control_; }
-  // Reads what was touched since begin(). The launch has ended and its stream was synchronised.
+  // Reads what was touched since begin(). Before the call the launch must have ended and its stream been synchronised.
   bool collect(const ChunkTable& chunks, Sanitizer_StreamHandle stream, PinnedBuffer& buffer, LaunchAccesses& out,
                std::string& why);
-  // Bytes of device memory for this many chunks.
+  // Returns the bytes of device memory for this many chunks.
   static std::uint64_t device_bytes(std::uint32_t records, const Options& options);
 
  private:

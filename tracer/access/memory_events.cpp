@@ -7,13 +7,13 @@ namespace uvmtrace::access {
 
 void write_allocation(Allocations& allocations, const Allocation& allocation, const CUstream* stream) {
   if (allocation.va == 0) return;
-  // CUPTI knows some calls under an old and a new number, which may both be reported.
+  // CUPTI reports some calls under an old and a new number, possibly both.
   const std::optional<Allocation> there = allocations.find(allocation.va);
   const bool pinned = std::string_view(allocation.kind) == "pinned";
   if (pinned && there && there->va == allocation.va && there->bytes == allocation.bytes) return;
   for (const Allocation& gone : allocations.add(allocation)) {
-    // The memory is of a module that was unloaded without a report. For the program's own memory only a missed free is
-    // possible.
+    // This memory belongs to a module that was unloaded without a report. For the program's own memory the only
+    // possible reason is a missed free.
     JsonLine line = start_event("free");
     line.number("va", gone.va).text("kind", gone.kind);
     finish_event(std::move(line));
@@ -97,7 +97,7 @@ bool on_free(Call call, const void* parameters, Allocations& allocations) {
       write_free(allocations, number_of(static_cast<const params::FreeHost*>(parameters)->pointer));
       return true;
     case Call::kUnmap: {
-      // One call may unmap several mappings that lie next to each other.
+      // One call may unmap several adjacent mappings.
       const auto& p = *static_cast<const params::Unmap*>(parameters);
       const std::uint64_t end = p.pointer + p.bytes;
       for (std::uint64_t va = p.pointer; va < end;) {

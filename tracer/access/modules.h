@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patches the modules of the program: which are loaded, where, and whether their code is patched now.
-// Thread-safe: the API wants these calls one at a time.
+// Patches the modules of the program: which are loaded, in which context, and whether their code is patched now.
+// Thread-safe: the API requires these calls one at a time.
 #pragma once
 
 #include <cuda.h>
@@ -17,7 +17,7 @@ class Modules {
   void loaded(CUcontext context, CUmodule module);
   void unloaded(CUmodule module);
   void context_gone(CUcontext context);
-  // The window of the profiler: patches everything that is loaded, or takes the patches away.
+  // The window of the profiler: open_window() patches everything that is loaded, close_window() removes the patches.
   void open_window();
   void close_window();
   // Returns whether the module's code calls the patches.
@@ -34,7 +34,7 @@ class Modules {
 
   mutable std::mutex mutex_;
   std::map<CUmodule, Module> modules_;
-  std::map<CUcontext, bool> contexts_;  // whether they have the patches
+  std::map<CUcontext, bool> contexts_;  // by context: whether its modules are patched
   bool wanted_;
 };
 

@@ -13,7 +13,7 @@ struct Options {
   bool counts = false;
   bool window = false;  // accesses are taken only between cuProfilerStart and Stop
 
-  // Values that make no sense are complained about once and left at their defaults.
+  // Reports invalid values once and replaces them by their defaults.
   static Options from_environment();
 };
 

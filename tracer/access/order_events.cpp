@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synchronisations and events, and what of them is only captured into a graph.
+// Synchronisations and events; recognises those that are only captured into a graph.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ std::atomic<int>& open_captures() {
   return count;
 }
 
-// The stream that a call works on; false for calls that have none.
+// Finds the stream that a call works on; returns false for calls that have none.
 bool stream_of(const CallEntry& entry, const void* parameters, CUstream& stream) {
   const auto take = [&](const auto* p) {
     stream = p->stream;
@@ -100,7 +100,7 @@ void count_captures(int change) { open_captures().fetch_add(change, std::memory_
 
 bool is_captured(const CallEntry& entry, const void* parameters) {
   if (open_captures().load(std::memory_order_relaxed) <= 0) return false;
-  // A query that neither waits nor takes the locks of a launch; there is no other way to know streams that joined.
+  // This query neither waits nor takes the locks of a launch; only it tells which streams joined a capture.
   static const auto query = [] {
     void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     return driver == nullptr ? nullptr

@@ -15,8 +15,8 @@ using uvmtrace::access::kRead;
 using uvmtrace::access::kWrite;
 using uvmtrace::access::Marks;
 
-// The functions inherit whichever threads of the warp execute the instruction, so every election is among the active
-// ones. Loads go through the first-level cache: a stale word only means one more atomic operation.
+// The functions run in the threads of the warp that execute the instruction, so every election is among the active
+// threads. Loads go through the first-level cache: a stale word only causes one more atomic operation.
 struct Gpu {
   static __device__ __forceinline__ std::uint32_t load(std::uint64_t address) {
     return __ldca(reinterpret_cast<const std::uint32_t*>(address));
@@ -82,7 +82,7 @@ __device__ __noinline__ SanitizerPatchResult uvmtrace_memory_access(void* userda
 
 __device__ __noinline__ SanitizerPatchResult uvmtrace_memcpy_async(void* userdata, std::uint64_t, void* source,
                                                                    std::uint32_t, std::uint32_t bytes) {
-  // Null source: the copy only writes zeros to shared memory.
+  // If the source is null, the copy only writes zeros to shared memory.
   mark_global(userdata, reinterpret_cast<std::uint64_t>(source), bytes, source == nullptr ? 0 : kRead);
   return SANITIZER_PATCH_SUCCESS;
 }

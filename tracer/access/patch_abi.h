@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device side of the Sanitizer patching API, declared from its public documentation, for toolkits without its
-// headers (tests, and machines that only check that the patch compiles). Values as on CUDA 12 and 13.
+// headers (tests, and machines that only check that the patch compiles). Values are those of CUDA 12 and 13.
 #pragma once
 
 enum SanitizerPatchResult { SANITIZER_PATCH_SUCCESS = 0, SANITIZER_PATCH_ERROR = 1 };

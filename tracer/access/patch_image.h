@@ -4,7 +4,7 @@
 
 namespace uvmtrace::access {
 
-// A fatbin, as cuModuleLoadData takes it.
+// Returns a fatbin, as cuModuleLoadData takes it.
 const void* patch_image();
 
 }  // namespace uvmtrace::access

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Compute Sanitizer API's functions, looked up when the program starts CUDA: the library is NVIDIA's, comes with
-// the CUDA toolkit, and a machine without it gets one clear line instead of a program that does not start.
+// The Compute Sanitizer API's functions, looked up when the program starts CUDA. The library belongs to NVIDIA and
+// comes with the CUDA toolkit; a machine without it gets one clear line instead of a program that does not start.
 #pragma once
 
 #include <sanitizer.h>
@@ -23,21 +23,22 @@ struct SanitizerApi {
   UVMTRACE_SANITIZER_FUNCTIONS(UVMTRACE_DECLARE)
 #undef UVMTRACE_DECLARE
 
-  // Opens $UVMTRACE_SANITIZER_LIBRARY, else the library of the toolkit this was built with, else whichever the dynamic
-  // linker finds. Empty on success, else what is wrong.
+  // Opens $UVMTRACE_SANITIZER_LIBRARY, else the library of the toolkit used for the build, else the one that the
+  // dynamic linker finds. Returns an empty text on success, otherwise the error.
   std::string load();
 };
 
 // Valid after load() succeeded.
 SanitizerApi& sanitizer();
 
-// The API's own words for a result, with its number.
+// Returns the API's own message for a result, with its number.
 std::string describe(SanitizerResult result);
 
 // Returns whether a call succeeded; if not, `why` names the action and the API's message.
 bool succeeded(SanitizerResult result, const char* what, std::string& why);
 
-// Set while this thread is inside a function of the API: allocations that the API reports then are our own.
+// Set while this thread is inside a function of the API: allocations that the API then reports are ours, not the
+// program's.
 class OwnCall {
  public:
   OwnCall() { ++depth(); }

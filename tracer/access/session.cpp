@@ -30,7 +30,7 @@ void Session::start() {
   static std::once_flag once;
   std::call_once(once, [] {
     host_times_wanted().store(false);  // instrumented kernels have no meaningful times
-    // Launches from several streams at once would share the marks.
+    // Concurrent launches from several streams would share the marks.
     (void)::setenv("SANITIZER_DISABLE_PARALLEL_LAUNCHES", "1", 0);
     if (const std::string problem = sanitizer().load(); !problem.empty()) {
       EventLog::complain(pass_refused(problem));
@@ -74,7 +74,7 @@ std::string Session::subscribe() {
     (void)api.sanitizerUnsubscribe(subscriber_);
     return "the Compute Sanitizer gives no callbacks: " + describe(result);
   }
-  // A driver that does not know one of the newest calls does not make it either.
+  // If the driver does not know one of the newest calls, the program cannot make it either.
   for (const CallEntry& call : recorded_calls()) {
     (void)api.sanitizerEnableCallback(1, subscriber_, SANITIZER_CB_DOMAIN_DRIVER_API, call.number);
   }
@@ -175,8 +175,8 @@ void Session::on_resource(Sanitizer_CallbackId id, const void* data) {
   }
 }
 
-// Memory that comes without a call of the program: `__device__` variables of a module, the heap of malloc() in kernels,
-// the driver's own.
+// Handles memory that appears without a call of the program: `__device__` variables of a module, the heap of malloc()
+// in kernels, the driver's own.
 void Session::on_unasked_memory(const Sanitizer_ResourceMemoryData& memory) {
   if (OwnCall::active() || inside_allocation() || memory.size == 0) return;
   if ((memory.flags & SANITIZER_MEMORY_FLAG_PEER) != 0 || allocations_.find(memory.address)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The access pass in one process: subscribes to the Sanitizer API and hands its callbacks on.
+// The access pass in one process: subscribes to the Sanitizer API and passes its callbacks on.
 #pragma once
 
 #include <sanitizer.h>
@@ -16,14 +16,15 @@ namespace uvmtrace::access {
 
 class Session {
  public:
-  // Starts recording; says on standard error why it cannot. Idempotent. Call before the program's first CUDA call.
+  // Starts recording. If that is impossible, prints the reason on standard error. Idempotent. Call before the program's
+  // first CUDA call.
   static void start();
 
  private:
   explicit Session(const Options& options)
       : options_(options), modules_(options.window), launches_(options, allocations_, modules_) {}
 
-  // Empty on success, else what is wrong.
+  // Returns an empty text on success, otherwise the error.
   std::string subscribe();
   static void SANITIZERAPI on_callback(void* self, Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id,
                                        const void* data) noexcept;

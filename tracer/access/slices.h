@@ -15,12 +15,12 @@ struct Slices {
       : blocks(grid_blocks == 0 ? 1 : grid_blocks),
         count(blocks < wanted ? static_cast<std::uint32_t>(blocks) : wanted) {}
 
-  // The high 64 bits of block * factor are the slice: exact below 2^32 blocks, beyond it a block at a slice's edge may
-  // count for its neighbour. 0 when each block is a slice.
+  // Returns a factor for which the high 64 bits of block * factor are the slice. This is exact below 2^32 blocks;
+  // beyond that a block at the edge of a slice may count for its neighbour. 0 if each block is a slice.
   std::uint64_t factor() const {
     if (count == 0 || count == blocks) return 0;
     __extension__ using Wide = unsigned __int128;
-    const Wide round_up = blocks >> 32 == 0 ? blocks - 1 : 0;  // rounding up is never a slice too many only up to there
+    const Wide round_up = blocks >> 32 == 0 ? blocks - 1 : 0;  // above 2^32 rounding up could give a wrong slice
     return static_cast<std::uint64_t>(((static_cast<Wide>(count) << 64) + round_up) / blocks);
   }
   // The first block of slice k; first_block(count) is the number of blocks.

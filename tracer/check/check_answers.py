@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares an access log with what known_answers said its kernels touch: exactly, reads and writes apart.
+"""Compares an access log with the accesses that known_answers expects of its kernels: exactly, and separately for reads
+and writes.
 
 usage: check_answers.py EXPECTED.jsonl ACCESS_LOG.jsonl
 
@@ -14,7 +15,7 @@ READ, WRITE = 1, 2
 
 
 def events(path):
-    """The lines of a log; one that was cut off ends it."""
+    """Returns the lines of a log, up to one that was cut off."""
     with open(path, encoding="utf-8", errors="replace") as log:
         for line in log:
             try:
@@ -24,7 +25,7 @@ def events(path):
 
 
 def units(runs, mode):
-    """The units that the runs touch in this mode (a bit), as ascending disjoint intervals."""
+    """Returns the units that the runs touch in this mode (a bit), as ascending disjoint intervals."""
     out = []
     for first, count, modes in sorted(runs):
         if not modes & mode:
@@ -37,7 +38,7 @@ def units(runs, mode):
 
 
 def union(run_lists):
-    """Runs that touch what any of these touch; modes are joined."""
+    """Returns the union of the lists of runs; modes of overlapping runs are combined."""
     joined = []
     for mode in (READ, WRITE):
         spans = sorted(span for runs in run_lists for span in units(runs, mode))
@@ -68,7 +69,8 @@ def without(a, b):
 
 
 def expected_phases(launch, slices):
-    """(first block, blocks, runs of pages) of each slice: slice k has the blocks with block * slices / blocks == k."""
+    """Returns (first block, blocks, runs of pages) of each slice: slice k has the blocks with block * slices / blocks
+    == k."""
     blocks = launch["grid"][0] * launch["grid"][1] * launch["grid"][2]
     slices = min(slices, blocks)
     parts = [[] for _ in range(slices)]
@@ -96,7 +98,7 @@ def check_phases(want, got, header, threshold):
 
 
 def check_extras(want, got):
-    """First-touch order and counters, where they were recorded."""
+    """Checks first-touch order and counters, if they were recorded."""
     pages = {page for first, count, _ in want["accesses"]
              for page in range(first * QUANTUM >> 16, ((first + count) * QUANTUM - 1 >> 16) + 1)}
     if "order" in got and (len(got["order"]) != len(pages) or set(got["order"]) != pages):
@@ -151,7 +153,7 @@ def check_launches(wanted, recorded, header, threshold):
 
 
 def check_others(wanted, log):
-    """Allocations, copies and sets: each must be in the log with just these fields, in this order."""
+    """Checks allocations, copies and sets: each must be in the log with exactly these fields, in this order."""
     wrong = 0
     for kind in ("alloc", "memcpy", "memset"):
         recorded = iter([event for event in log if event["t"] == kind])

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a trace with what known_maps said its kernels touch: exactly, reads and writes apart.
+"""Compares a trace with the accesses that known_maps expects of its kernels: exactly, and separately for reads and
+writes.
 
 usage: check_maps.py EXPECTED.jsonl TRACE.jsonl
 
-Both runs of a recording write EXPECTED.jsonl, so that it has the addresses of the second, and the trace those of the
-first: an allocation of one is that of the same number in the other. Prints a table and PASS or FAIL; the exit status is
-0 only for PASS.
+Both runs of a recording write EXPECTED.jsonl, so that it has the addresses of the second run, while the trace has
+those of the first. Allocations of the two runs are matched by their number. Prints a table and PASS or FAIL; the
+exit status is 0 only for PASS.
 """
 import json
 import sys
@@ -18,7 +19,8 @@ MODES = {"r": 1, "w": 2, "rw": 3}
 
 
 def moved_runs(runs, allocations, places):
-    """Runs of absolute quanta in `allocations` [[va, bytes], ...] at the places [va, ...] of the same numbers."""
+    """Moves runs of absolute quanta from `allocations` [[va, bytes], ...] to the addresses `places` [va, ...] of the
+    allocations with the same numbers."""
     out = []
     for first, count, mode in runs:
         for (va, size_bytes), place in zip(allocations, places):
@@ -30,7 +32,7 @@ def moved_runs(runs, allocations, places):
 
 
 def launches(path):
-    """The objects of a trace [[va, bytes], ...] and its kernels with absolute quanta."""
+    """Returns the objects of a trace [[va, bytes], ...] and its kernels with absolute quanta."""
     places, objects, out = {}, [], []
     for record in events(path):
         if record["t"] == "object_alloc":
@@ -40,14 +42,14 @@ def launches(path):
             runs = []
             for thing, extents in record["accesses"]:
                 va = places.get(thing, 0)
-                if va != 0:  # else memory that only the access pass saw
+                if va != 0:  # otherwise the memory was seen by the access pass only
                     runs += [[va // QUANTUM + first, count, MODES[mode]] for first, count, mode in extents]
             out.append((record, runs))
     return objects, out
 
 
 def places_of(allocations, objects):
-    """Returns the trace's places of the allocations: objects of the same sizes in the same order."""
+    """Returns the addresses of the allocations in the trace: objects of the same sizes in the same order."""
     places, rest = [], iter(objects)
     for _, size_bytes in allocations:
         place = next((va for va, size_found in rest if size_found == size_bytes), None)
@@ -65,7 +67,7 @@ def main():
     expected = list(events(sys.argv[1]))
     allocations = [[event["va"], event["bytes"]] for event in expected if event["t"] == "alloc"]
     places = places_of(allocations, objects)
-    # Addresses come again after a free: of allocations at one address the last one before the launch counts.
+    # Addresses are reused after a free: of allocations at one address the last one before the launch counts.
     for event in expected:
         if event["t"] == "alloc":
             begin, end = event["va"], event["va"] + event["bytes"]

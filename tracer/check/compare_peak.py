@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A trace's peak of live memory against what the program's own allocator had in use at most; 5 % may lie between them.
+"""Compares a trace's peak of live memory with the peak that the program's own allocator reports; they may differ by 5
+%.
 
-usage: compare_peak.py STDERR INFO.json     STDERR: holds "peak in use N MiB"; INFO.json: of `uvmsim trace info --json`
+usage: compare_peak.py STDERR INFO.json     STDERR: contains "peak in use N MiB"; INFO.json: from `uvmsim trace info
+--json`
 """
 import json
 import re

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data-parallel training of a small network, a process per GPU, with data from forked workers; for torchrun.
 
-With fewer GPUs than processes, all share GPU 0 and gradients travel by gloo, since NCCL wants a GPU for each.
+With fewer GPUs than processes, all processes share GPU 0 and exchange gradients by gloo, because NCCL requires a GPU
+for each.
 """
 
 import os

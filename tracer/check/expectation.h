@@ -34,14 +34,14 @@ class Expectation {
       pages_[block_number][unit] |= mode;
     }
   }
-  // Adds accesses, by threads, to memory that the tracer does not know; they are in no other number.
+  // Adds accesses, by threads, to memory that the tracer does not know; no other number includes them.
   void unknown(std::uint64_t accesses) { unknown_ = accesses; }
-  // The sum of all pages' counters: one for each page that an instruction of a warp touches.
+  // Sets the sum of all pages' counters: each instruction of a warp counts once for each page that it touches.
   void counted(std::uint64_t accesses) { counted_ = accesses; }
-  // The launch comes out of a graph.
+  // Marks the launch as one of a graph.
   void from_graph() { graph_ = true; }
 
-  // One line of JSON: kernel, grid, block, the runs of quanta, and the runs of pages of each block.
+  // Writes one line of JSON: kernel, grid, block, the runs of quanta, and the runs of pages of each block.
   void write(std::FILE* out) const {
     std::fprintf(out, "{\"t\":\"launch\",\"name\":\"%s\",\"grid\":[%u,%u,1],\"block\":[%u,1,1],\"graph\":%s,",
                  kernel_.c_str(), grid_[0], grid_[1], block_, graph_ ? "true" : "false");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs kernels whose accesses are known and writes, for each launch and each copy, what the log must say. Usage:
-//   known_answers EXPECTED.jsonl
-// The kernels' results are not looked at. Run it under the access pass, then compare with check_answers.py.
+// Runs kernels whose accesses are known and writes, for each launch and each copy, what the log must contain. Usage:
+//      known_answers EXPECTED.jsonl
+// The kernels' results are not checked. Run it under the access pass, then compare with check_answers.py.
 #include <cuda_runtime.h>
 
 #include <cstdlib>
@@ -204,7 +204,8 @@ void halos() {
 }
 
 void phases() {
-  // 1537 blocks of 65,520 bytes: 96 MB, parts that end inside pages, blocks that do not divide by the slices.
+  // 1537 blocks of 65,520 bytes: 96 MB, parts that end inside pages, a number of blocks that is not a multiple of the
+  // slices.
   const unsigned per_block = 4095;
   uint4* const big = allocate<uint4>(std::size_t{1537} * per_block, "big");
   const auto expect_fill = [&](unsigned grid_x, unsigned grid_y) {
@@ -247,7 +248,7 @@ void other_memories() {
   inner_memories<<<blocks_for(n), kThreads>>>(out, n);
   inner.write(expected);
 
-  // Nobody announces where a module's variables are: the accesses are counted as unknown.
+  // No call announces the addresses of a module's variables: the accesses are counted as unknown.
   Expectation module("read_table", blocks_for(n), 1, kThreads);
   for (unsigned i = 0; i < n; ++i) module.access(out + i, 4, kWrite, i / kThreads);
   module.unknown(n);
@@ -291,7 +292,7 @@ void heap() {
   Expectation w("heap_write", 1, 1, 64);
   Expectation r("heap_read", 1, 1, 64);
   w.access(pointers, 64 * 8, kWrite, 0);
-  w.unknown(64);  // where the heap is becomes known by the first kernel that uses it
+  w.unknown(64);  // the first kernel that uses the heap makes its address known
   r.access(pointers, 64 * 8, kRead, 0);
   r.access(out, 64 * 4, kWrite, 0);
   for (unsigned* pointer : host) {

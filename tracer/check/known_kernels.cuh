@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose accesses follow from their source. C names, so that the log's names are these.
+// Kernels whose accesses follow from their source. They have C names, so that the log has the same names.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -97,7 +97,7 @@ __global__ void read_table(float* out, unsigned n) {
   if (i < n) out[i] = known_table[i];
 }
 
-// Only some threads of each warp come here, in two ways.
+// Only some threads of each warp get here, in two ways.
 __global__ void divergent(const float* a, float* out, unsigned n) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

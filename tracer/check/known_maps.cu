@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs kernels that move tiles by tensor maps and writes, for each launch, what the trace must say. Usage:
-//   known_maps EXPECTED.jsonl
+// Runs kernels that move tiles by tensor maps and writes, for each launch, what the trace must contain. Usage:
+//      known_maps EXPECTED.jsonl
 // Needs a GPU with tensor copies (compute capability 9.0). README.md says how to record it; check_maps.py compares.
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -88,7 +88,7 @@ struct Tensor {
     return out;
   }
 
-  // Every row of the tile that lies within the tensor.
+  // Adds every row of the tile that lies within the tensor.
   void touch(Expectation& e, unsigned tile, std::uint32_t mode, unsigned block) const {
     unsigned long long begin[5], end[5];
     for (unsigned d = 0; d < 5; ++d) {
@@ -143,7 +143,7 @@ void copy(Tensor like, const char* kernel, CopyKernel function, unsigned blocks,
 }
 
 void copies() {
-  // Dimensions that boxes do not divide; strides with gaps of less and of more than 512 bytes.
+  // Dimensions that are not multiples of the boxes; strides with gaps of less and of more than 512 bytes.
   const Tensor one = tensor(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, {100003}, {}, {256});
   const Tensor two = tensor(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, {1000, 301}, {8192}, {64, 16});
   Tensor swizzled = tensor(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, {1024, 768}, {2048}, {64, 64});
@@ -158,7 +158,7 @@ void copies() {
   copy(three, "map_copy_3d", map_copy_3d, three.tile_count(), kThreads);
   copy(four, "map_copy_4d", map_copy_4d, four.tile_count(), kThreads);
   copy(five, "map_copy_5d", map_copy_5d, five.tile_count(), kThreads);
-  // Only the first tiles, one thread each: the grid bounds what is touched.
+  // Only the first tiles, one thread each: the grid limits which tiles are touched.
   copy(one, "map_copy_1d", map_copy_1d, 7, 1);
   copy(two, "map_copy_2d", map_copy_2d, 37, 1);
   copy(five, "map_copy_5d", map_copy_5d, 11, 1);
@@ -214,7 +214,7 @@ void loads() {
   }
 }
 
-// A convolution's way through an image: 3 x 3 taps with a border of one, so that all of it is read.
+// A convolution over an image: 3 x 3 taps with a border of one, so that the whole image is read.
 void im2col() {
   const unsigned channels = 64, width = 30, height = 29, images = 4, pixels = 64;
   const unsigned bytes = channels * 2 * pixels;

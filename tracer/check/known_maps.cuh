@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that move tiles by tensor maps; which bytes they touch follows from the maps and from which tiles they take.
+// Kernels that move tiles by tensor maps; the touched bytes follow from the maps and the tiles.
 #pragma once
 
 #include <cuda.h>
@@ -8,7 +8,7 @@
 
 namespace uvmtrace::check {
 
-// Tile number t of a launch stands at box * (t's place in `count`, dimension 0 fastest).
+// Tile number t of a launch starts at box * (position of t in `count`, dimension 0 fastest).
 struct Tiles {
   unsigned count[5];
   int box[5];
@@ -99,7 +99,7 @@ __device__ inline void store(const CUtensorMap& map, const int (&at)[5], std::ui
 }
 #endif
 
-// One tile a block, from `in` to `out`; one thread does it.
+// Copies one tile per block from `in` to `out`; a single thread does it.
 template <int kRank>
 __device__ inline void copy_tile(const CUtensorMap& in, const CUtensorMap& out, const Tiles& tiles, unsigned bytes) {
 #ifdef UVMTRACE_HAS_TENSOR_COPIES
@@ -146,7 +146,7 @@ __global__ void map_copy_5d(const __grid_constant__ CUtensorMap in, const __grid
   uvmtrace::check::copy_tile<5>(in, out, tiles, bytes);
 }
 
-// Each block goes over its share of all tiles; nothing but reads by the map. One word of what came goes to `sums`.
+// Each block reads its part of all tiles by the map. One word of the data goes to `sums`.
 __global__ void map_sum_loop(unsigned first, const __grid_constant__ CUtensorMap in, Tiles tiles, unsigned tile_count,
                              unsigned bytes, unsigned* sums) {
 #ifdef UVMTRACE_HAS_TENSOR_COPIES
@@ -171,7 +171,7 @@ __global__ void map_sum_loop(unsigned first, const __grid_constant__ CUtensorMap
 #endif
 }
 
-// Adds what the shared memory holds to the tile: read and written.
+// Adds the content of shared memory to the tile, which is read and written.
 __global__ void map_reduce(const __grid_constant__ CUtensorMap out, Tiles tiles) {
 #ifdef UVMTRACE_HAS_TENSOR_COPIES
   using namespace uvmtrace::check;
@@ -188,7 +188,7 @@ __global__ void map_reduce(const __grid_constant__ CUtensorMap out, Tiles tiles)
 #endif
 }
 
-// Two blocks of a cluster get the same tile, which the first one asks for.
+// Two blocks of a cluster get the same tile, which the first one requests.
 __global__ void __cluster_dims__(2, 1, 1)
     map_multicast(const __grid_constant__ CUtensorMap in, Tiles tiles, unsigned bytes, unsigned* sums) {
 #ifdef UVMTRACE_HAS_TENSOR_COPIES
@@ -220,7 +220,7 @@ __global__ void __cluster_dims__(2, 1, 1)
 #endif
 }
 
-// Columns of an image batch (channels, width, height, images), one filter tap after the other.
+// Reads columns of an image batch (channels, width, height, images), one filter tap after the other.
 __global__ void map_im2col(const __grid_constant__ CUtensorMap in, unsigned width, unsigned height, unsigned columns,
                            unsigned taps_x, unsigned taps_y, unsigned pixels, int first_x, int first_y, unsigned bytes,
                            unsigned* sums) {
@@ -256,7 +256,7 @@ __global__ void map_im2col(const __grid_constant__ CUtensorMap in, unsigned widt
 #endif
 }
 
-// Only asks for the tile to come to the cache.
+// Only requests that the tile be fetched into the cache.
 __global__ void map_prefetch(const __grid_constant__ CUtensorMap in, Tiles tiles) {
 #ifdef UVMTRACE_HAS_TENSOR_COPIES
   using namespace uvmtrace::check;
@@ -268,7 +268,7 @@ __global__ void map_prefetch(const __grid_constant__ CUtensorMap in, Tiles tiles
 #endif
 }
 
-// Which of the two maps is read is decided on the GPU.
+// The GPU decides which of the two maps is read.
 __global__ void map_choice(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
                            const unsigned* choice, Tiles tiles, unsigned bytes, unsigned* sums) {
 #ifdef UVMTRACE_HAS_TENSOR_COPIES

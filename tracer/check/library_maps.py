@@ -5,11 +5,11 @@
 usage: library_maps.py run EXPECTED.jsonl            under both passes, with NVTX ranges
        library_maps.py check EXPECTED.jsonl TRACE.jsonl ACCESS.jsonl
 
-Both runs of a recording write EXPECTED.jsonl, so that it has the addresses of the second, and the trace those of the
-first: the access pass's log says what was allocated in the second, in the same order.
+Both runs of a recording write EXPECTED.jsonl, so that it has the addresses of the second run, while the trace has
+those of the first. The log of the access pass has the allocations of the second run, in the same order.
 
-Each case is one NVTX range with one library call in it. Its operands must be read, its outputs written, whole and
-nothing beside them but workspaces: memory that none of the case's tensors lies in.
+Each case is one NVTX range with one library call in it. Its operands must be read and its outputs written, both
+completely. Nothing else may be touched except workspaces: memory outside of the case's tensors.
 """
 import json
 import sys
@@ -59,7 +59,7 @@ def run(path):
     with open(path, "w", encoding="utf-8") as expected:
         for name, call, operands, outputs in cases():
             torch.cuda.synchronize()
-            call()  # the first one sets the library up
+            call()  # the first call initialises the library
             outputs_before = len(outputs)
             torch.cuda.synchronize()
             torch.cuda.nvtx.range_push(f"case {name}")
@@ -97,7 +97,7 @@ def kernels_by_case(path):
 def check(expected, trace, access):
     wrong = 0
     objects, recorded = kernels_by_case(trace)
-    # Large segments: tensors lie in these.
+    # Large segments, which contain the tensors.
     allocations = [[event["va"], event["bytes"]] for event in events(access)
                    if event["t"] == "alloc" and event["kind"] == "device" and event["bytes"] >= 1 << 20]
     places = places_of(allocations, [item for item in objects if item[1] >= 1 << 20])
@@ -108,7 +108,7 @@ def check(expected, trace, access):
         reads, writes = (moved_runs(quanta(want[way], mode), allocations, places)
                          for way, mode in (("read", 1), ("written", 2)))
         missing = [without(units(reads, 1), units(runs, 1)), without(units(writes, 2), units(runs, 2))]
-        # Operands that are written, outputs that are read.
+        # Counts operands that are written and outputs that are read.
         crossed = (size(units(reads, 1)) - without(units(reads, 1), units(runs, 2))
                    + size(units(writes, 2)) - without(units(writes, 2), units(runs, 1)))
         bad = any(missing) or crossed or not kernels

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands of pages as they stand, block by block in one shell, and shows what they print.
+"""Runs the commands of pages unchanged, block by block in one shell, and shows what they print.
 
 usage: run_readme.py [--carried] PAGE.md...      in the root of the repository, on a machine with a GPU
 
-Blocks are those between lines of three backticks, but for the one that runs this. --carried: the commands were built elsewhere, so the block that builds
-them with a preset is left out; without it, the one that uses build/portable is. The first command that fails ends it.
+Blocks are the texts between lines of three backticks, except the block that runs this script. With --carried the
+commands were built elsewhere, so the block that builds them with a preset is left out; without it, the block that
+uses build/portable is left out. The script ends with the first command that fails.
 """
 import subprocess
 import sys
 
-MOST_LINES = 40  # shown of what a block prints
+MOST_LINES = 40  # number of shown lines of a block's output
 
 
 def blocks(page):
-    """(number of the first line, its text) of each block."""
+    """Returns (number of the first line, its text) of each block."""
     inside, out = None, []
     with open(page, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -30,7 +31,7 @@ def blocks(page):
 
 
 class Shell:
-    """One bash; exports and folders of a block hold for the next."""
+    """A bash process; exports and the current folder of a block remain for the next one."""
 
     MARK = "end of block, status"
 
@@ -39,7 +40,7 @@ class Shell:
                                         text=True, errors="replace")
 
     def run(self, text):
-        # A block ends at its first failure, in a way that keeps what it exported before.
+        # A block ends at its first failure, and keeps its exports before that.
         commands = " &&\n".join(joined(text))
         self.process.stdin.write(f"{{ {commands}\n}} </dev/null; status=$?; echo; echo '{self.MARK}' $status\n")
         self.process.stdin.flush()
@@ -52,7 +53,7 @@ class Shell:
 
 
 def joined(text):
-    """Commands, with lines that end in a backslash joined."""
+    """Returns the commands, with lines that end in a backslash joined to the next."""
     return [line for line in text.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command lines of the subcommands. What they run returns the exit code and throws uvmsim::InputError for what the
-// user got wrong.
+// The command lines of the subcommands. Their functions return the exit code and throw uvmsim::InputError for mistakes
+// of the user.
 #pragma once
 
 #include "sim/cli/options.h"

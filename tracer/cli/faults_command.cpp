@@ -43,7 +43,7 @@ printed on standard error; the program's exit code is returned, or 1 if the driv
 
 )";
 
-// Standard output is the program's.
+// Prints on standard error, because standard output belongs to the program.
 void tell(std::string_view text) {
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) fmt::print(stderr, "uvmtrace: {}\n", line);
@@ -63,7 +63,7 @@ std::string state(const ProcessFaults& process) {
   return process.problem.empty() ? "" : "problem      " + process.problem + "\n";
 }
 
-// `most_rows` of a table of sections.
+// `most_rows`: number of rows in the table of sections.
 std::string text_of(const ProcessFaults& process, std::size_t most_rows) {
   std::string out = who(process) + "\n";
   if (process.sections.size() > 1) {
@@ -103,7 +103,7 @@ int show(const std::string& path, bool as_json) {
   return 0;
 }
 
-// The logs that the library has written, by the processes' numbers.
+// Returns the logs that the library has written, by number of the process.
 std::vector<ProcessFaults> collect(const std::string& folder) {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -130,7 +130,7 @@ int record_faults(const std::string& output, const std::vector<std::string>& pro
   if (::access("/dev/nvidia-uvm-tools", R_OK | W_OK) != 0 && errno == EACCES) {
     throw_input_error("/dev/nvidia-uvm-tools: no permission; the driver's queue of events needs read and write access");
   }
-  uvmsim::AtomicFile file(output);  // before hours of work, not after
+  uvmsim::AtomicFile file(output);  // tests the output file before hours of work, not after
   LogFolder logs("", output);
   ProgramRun pass;
   pass.program = program;

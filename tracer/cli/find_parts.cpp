@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first of the folders that holds `name`, joined with it.
+// Returns the first path that exists: a name in one of the folders.
 std::string find(const std::vector<fs::path>& folders, const std::vector<fs::path>& names) {
   std::error_code ignored;
   for (const fs::path& folder : folders) {
@@ -38,7 +38,8 @@ Parts find_parts() {
   const fs::path command = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path here = command.parent_path();
   if (!here.empty()) {
-    // Beside it; installed (bin/ beside lib/ or lib/<triplet>/); a build tree (bin/ beside tracer/).
+    // In this order: beside the command; an installation (bin/ beside lib/ or lib/<triplet>/); a build tree (bin/
+    // beside tracer/).
     for (const char* relative : {".", "../lib/uvmtrace", "../lib64/uvmtrace", "../lib/x86_64-linux-gnu/uvmtrace",
                                  "../lib/aarch64-linux-gnu/uvmtrace", "../tracer", "tracer"}) {
       folders.push_back((here / relative).lexically_normal());
@@ -50,7 +51,7 @@ Parts find_parts() {
   parts.faults = find(folders, {"libuvmtrace_faults.so", "faults/libuvmtrace_faults.so"});
   parts.memory = find(folders, {"libuvmtrace_memory.so", "memory/libuvmtrace_memory.so"});
   parts.access = find(folders, {"libuvmtrace_access.so", "access/libuvmtrace_access.so"});
-  // Python files are not built: a build tree lies somewhere in the source tree.
+  // Python files are not built: they are found from a build tree within the source tree.
   folders.push_back((here / "../share/uvmtrace").lexically_normal());
   fs::path above = here;
   for (int i = 0; i < 5 && above.has_relative_path(); ++i) {

@@ -9,11 +9,11 @@
 namespace uvmtrace {
 
 struct Parts {
-  std::string timing;      // libuvmtrace_timing.so; absolute, empty when it is nowhere
-  std::string faults;      // libuvmtrace_faults.so; likewise
-  std::string memory;      // libuvmtrace_memory.so; likewise
-  std::string access;      // libuvmtrace_access.so; likewise (it is only built where its headers are)
-  std::string torch_site;  // the folder for PYTHONPATH; likewise
+  std::string timing;      // libuvmtrace_timing.so; absolute; empty if it was not found
+  std::string faults;      // libuvmtrace_faults.so, as above
+  std::string memory;      // libuvmtrace_memory.so, as above
+  std::string access;      // libuvmtrace_access.so, as above (it is only built if the headers of the API are installed)
+  std::string torch_site;  // the folder for PYTHONPATH, as above
   std::vector<std::string> searched;
   std::string searched_text() const;  // joined by ", "
 };

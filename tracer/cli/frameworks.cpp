@@ -22,7 +22,7 @@ constexpr std::size_t kMostFiles = 64;
 
 bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// The first name behind `import` or `from`, with its dots.
+// Returns the first name after `import` or `from`, with its dots.
 std::string imported_by(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
   for (const std::string_view word : {"import ", "from "}) {
@@ -54,7 +54,7 @@ class Reader {
     }
   }
 
-  // A module that `python -m` runs.
+  // Reads a module that `python -m` runs.
   void read_module(const fs::path& folder, std::string name) {
     std::replace(name.begin(), name.end(), '.', '/');
     read(folder / (name + ".py"));
@@ -67,7 +67,7 @@ class Reader {
     const std::string first = module.substr(0, module.find('.'));
     found.jax = found.jax || first == "jax" || first == "flax";
     found.triton = found.triton || first == "triton";
-    // A package's modules may call each other by the name of the package.
+    // Modules of a package may import each other by the name of the package.
     read_module(folder, module);
     if (folder.filename() == first) read_module(folder.parent_path(), module);
   }
@@ -109,7 +109,7 @@ std::vector<Setting> repeatable_settings(const Frameworks& frameworks, const std
   };
   const auto plain = [&add](const char* name, const char* value) { add(name, value, value); };
   if (frameworks.any()) {
-    plain("PYTHONHASHSEED", "0");  // the order of sets, by which compilers of Python code go
+    plain("PYTHONHASHSEED", "0");  // fixes the order of sets, which affects compilers of Python code
   }
   if (frameworks.torch_compile) {
     plain("TORCHINDUCTOR_FX_GRAPH_CACHE", "1");
@@ -117,7 +117,8 @@ std::vector<Setting> repeatable_settings(const Frameworks& frameworks, const std
   }
   if (frameworks.torch_compile || frameworks.triton) plain("TRITON_CACHE_AUTOTUNING", "1");
   if (frameworks.jax) {
-    // One allocation of the driver per buffer instead of an arena, so that the trace tells what is in use.
+    // JAX then makes one allocation of the driver per buffer instead of an arena, so that the trace shows which memory
+    // is in use.
     plain("XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async");
     plain("XLA_PYTHON_CLIENT_PREALLOCATE", "false");
   }

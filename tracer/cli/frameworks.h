@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that compile their kernels or choose them by timing when they run first: how they are recognised, and the
-// environment that makes what they choose the same in every run.
+// Recognises programs that compile their kernels or choose them by timing during their first run, and gives the
+// environment that makes their choices the same in every run.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct Frameworks {
   static Frameworks all() { return {true, true, true}; }
 };
 
-// By what the Python files say that the command line names, and the modules beside them that they import:
-// torch.compile, and imports of Triton and JAX (or of Flax, which stands on it).
+// Returns the frameworks that the program uses, according to the Python files of the command line and the modules
+// beside them that they import: torch.compile, Triton and JAX (or Flax, which is based on it).
 Frameworks frameworks_of(const std::vector<std::string>& program);
 
 struct Setting {
@@ -27,7 +27,8 @@ struct Setting {
 };
 
 // Returns settings for recorded runs and the warm-up before them. Settings of the caller's environment stay.
-// `cache_folder`: where JAX keeps what the warm-up compiled; empty if there is none, then XLA chooses without timing.
+// `cache_folder` is where JAX keeps the programs that the warm-up compiled; if it is empty, XLA is set to choose
+// without timing.
 std::vector<Setting> repeatable_settings(const Frameworks& frameworks, const std::string& cache_folder);
 
 }  // namespace uvmtrace

@@ -23,11 +23,11 @@ constexpr const char* kInfoUsage = R"(uvmtrace info TRACE: what a trace holds, a
 
 )";
 
-// Kernels of one name whose accesses are not what the instrumentation saw.
+// Kernels of one name whose accesses are not completely instrumented.
 struct Uncovered {
   std::uint64_t launches = 0;
   std::int64_t duration_ns = 0;
-  trace::Coverage coverage = trace::Coverage::kNone;  // of the last
+  trace::Coverage coverage = trace::Coverage::kNone;  // of the last such kernel
 };
 
 std::map<std::string, Uncovered> uncovered_kernels(const std::string& path, bool partial) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder that the passes write their logs to, and which of the logs in it are the program's.
+// The folder that the passes write their logs to, and the selection of the program's logs in it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace uvmtrace {
 
 class LogFolder {
  public:
-  // `keep` names a folder to make and keep, which must hold nothing yet; when empty, a hidden one
-  // beside `output` that is removed in the end. Throws uvmsim::InputError when it cannot be made.
+  // `keep` names a folder to create and keep, which must be empty if it exists. If `keep` is empty, a hidden folder
+  // beside `output` is used and removed at the end. Throws uvmsim::InputError if the folder cannot be created.
   LogFolder(const std::string& keep, const std::string& output);
   ~LogFolder();
   LogFolder(const LogFolder&) = delete;
@@ -20,14 +20,14 @@ class LogFolder {
   void keep() { keep_ = true; }
 
   struct Choice {
-    std::string log;                  // with the most launches; empty when there is none
-    std::vector<std::string> others;  // that have launches too
+    std::string log;                  // the log with the most launches; empty if there is none
+    std::vector<std::string> others;  // other logs with launches
   };
   // `pass` is "timing", "access" or "memory".
   Choice choose(const std::string& pass) const;
-  // Those of all processes that used CUDA.
+  // Returns the logs of all processes that used CUDA.
   std::vector<std::string> all(const std::string& pass) const;
-  // All that have launches.
+  // Returns the logs of all processes with launches.
   std::vector<std::string> processes(const std::string& pass) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that `record` and `merge` share, and how options are read.
+// Options that `record` and `merge` share, and functions that read options.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace uvmtrace {
 
 inline constexpr uvmsim::cli::Option kLevel{"level", "N", "zstd compression level, 1 to 19; default 9"};
 
-// All throw uvmsim::InputError for values that will not do.
+// All throw uvmsim::InputError for values that are not allowed.
 std::uint64_t number(const uvmsim::cli::Values& values, const char* option, std::uint64_t otherwise, std::uint64_t min,
                      std::uint64_t max);
-// One of the words, of which the first is the default.
+// Reads one of the words, of which the first is the default.
 std::string word(const uvmsim::cli::Values& values, const char* option, std::initializer_list<const char*> words);
 
 void add_merge_options(std::vector<uvmsim::cli::Option>& options);

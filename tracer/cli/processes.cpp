@@ -17,7 +17,7 @@ struct Process {
   LogHeader header;
   bool taken = false;
 
-  // Ranks are numbers: 10 comes behind 9.
+  // Ranks are sorted as numbers: 10 comes after 9.
   auto order() const { return std::tuple(header.rank.size(), header.rank, header.started_ns, path); }
   bool same_place(const Process& other) const {
     return header.rank == other.header.rank && header.program == other.header.program;

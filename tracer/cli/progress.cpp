@@ -20,7 +20,7 @@ double since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The number behind "key": in a line of a log; 0 when there is none.
+// Returns the number after "key": in a line of a log; 0 if there is none.
 std::uint64_t number_of(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   std::uint64_t out = 0;

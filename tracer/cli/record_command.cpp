@@ -31,7 +31,7 @@ using uvmsim::InputError;
 using uvmsim::throw_input_error;
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// Standard output is the program's.
+// Prints on standard error, because standard output belongs to the program.
 void say(std::string_view text) {
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) fmt::print(stderr, "uvmtrace: {}\n", line);
@@ -43,7 +43,7 @@ std::string with_folder_first(const std::string& folder, const char* variable) {
   return present == nullptr || *present == '\0' ? folder : folder + ":" + present;
 }
 
-// The last lines of what a run printed.
+// Returns the last lines of a run's output.
 std::string tail_of(const std::string& path) {
   constexpr std::size_t kBytes = 2000;
   std::ifstream file(path, std::ios::binary);
@@ -77,7 +77,7 @@ class Recording {
       common_.emplace_back("PYTHONPATH", with_folder_first(parts_.torch_site, "PYTHONPATH"));
     }
     if (!options_.torch) {
-      common_.emplace_back("UVMTRACE_TORCH", "0");  // programs may import uvmtrace all the same
+      common_.emplace_back("UVMTRACE_TORCH", "0");  // the program may import uvmtrace even so
     }
     two_passes_ = !options_.timing_only && !parts_.access.empty();
     if (!options_.timing_only && parts_.access.empty()) {
@@ -127,14 +127,14 @@ class Recording {
   }
 
  private:
-  // Before hours of work, not after.
+  // Tests the output file before hours of work, not after.
   void check_output() const { uvmsim::AtomicFile probe(options_.output); }
 
   Environment operators(bool wanted) const {
     return {{"UVMTRACE_TORCH_OPERATORS", wanted && options_.torch_operators ? "1" : "0"}};
   }
 
-  // Choices of compilers must be the same in all runs.
+  // Makes choices of compilers the same in all runs.
   void take_settings() {
     if (options_.own_settings || !frameworks_.any()) return;
     std::string shown;
@@ -170,11 +170,11 @@ class Recording {
     pass.program = options_.program;
     pass.environment = common_;
     pass.environment.emplace_back("CUDA_INJECTION64_PATH", parts_.timing);
-    // NVTX ranges, unless the user has another receiver for them.
+    // NVTX ranges are recorded unless the user has another receiver for them.
     if (std::getenv("NVTX_INJECTION64_PATH") == nullptr) {
       pass.environment.emplace_back("NVTX_INJECTION64_PATH", parts_.timing);
     }
-    // Observing operators takes host time: in the timing pass only when there is no other.
+    // Observing operators takes host time: the timing pass does it only if it is the only pass.
     for (auto& item : operators(!two_passes_)) pass.environment.push_back(std::move(item));
     return pass;
   }
@@ -184,7 +184,7 @@ class Recording {
            result.forwarded == SIGQUIT;
   }
 
-  // Returns whether the recording goes on: nobody stopped it.
+  // Returns whether the recording continues, that is, nobody stopped it.
   bool run_memory_pass(PassRunner& runner) {
     ProgramRun pass;
     pass.program = options_.program;
@@ -197,12 +197,12 @@ class Recording {
     return !stopped(result) && runner.pending_signal() == 0;
   }
 
-  // The log of the memory pass for the process with this log of the timing pass, or empty.
+  // Returns the log of the memory pass for the process with this log of the timing pass, or an empty text.
   std::string memory_log_of(const std::string& timing_log) const {
     return pair_processes({timing_log}, logs_.all("memory")).front().partner;
   }
 
-  // The log of the pass, or empty.
+  // Runs the access pass. Returns its log, or an empty text.
   std::string run_access_pass(PassRunner& runner, const RunResult& timed) {
     say(
         fmt::format("timing pass done (exit code {}, {} launches, {:.1f} s on the GPU, {}); access pass starts, it may "
@@ -258,7 +258,7 @@ class Recording {
     return written;
   }
 
-  // A trace for each process that launched anything: out.0.uvmt, out.1.uvmt, ... by rank.
+  // Writes a trace for each process that launched kernels: out.0.uvmt, out.1.uvmt, ... by rank.
   void write_all() {
     const std::vector<std::string> timings = logs_.processes("timing");
     const std::vector<ProcessLogs> processes = pair_processes(timings, logs_.processes("access"));
@@ -295,7 +295,7 @@ class Recording {
   Parts parts_;
   LogFolder logs_;
   Environment common_;
-  Environment settings_;  // part of it, for the warm-up
+  Environment settings_;  // the part of it that the warm-up gets too
   Frameworks frameworks_;
   Expected expected_;
   bool warm_up_ = false;

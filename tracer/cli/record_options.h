@@ -22,9 +22,9 @@ struct RecordOptions {
   bool both_outputs = false;
   enum class WarmUp : std::uint8_t { kAuto, kYes, kNo } warm_up = WarmUp::kAuto;
   bool own_settings = false;   // the program's environment stays as it is
-  bool all_processes = false;  // a trace of each, not only of the one with most launches
+  bool all_processes = false;  // writes a trace for each process instead of one for the process with most launches
   std::string keep_logs;       // folder
-  // For the access pass, as ../log/README.md has them.
+  // For the access pass; ../log/README.md lists the variables.
   std::vector<std::pair<std::string, std::string>> environment;
   MergeOptions merge;
   int compression_level = 9;

@@ -35,10 +35,11 @@ void on_signal(int number, siginfo_t* info, void*) {
   const pid_t child = running_child.load();
   if (child > 0) {
     last_forwarded = number;
-    // Ctrl-C reaches the program by itself: the terminal sends it to the whole group.
+    // A signal from the terminal (Ctrl-C) reaches the program directly, because the terminal sends it to the whole
+    // group.
     if (info->si_code != SI_KERNEL) ::kill(child, number);
   } else if (pending.exchange(number) != 0) {
-    ::_exit(128 + number);  // asked twice, and no program is running
+    ::_exit(128 + number);  // the second signal, and no program is running
   }
   errno = saved_errno;
 }
@@ -71,7 +72,7 @@ void on_signal(int number, siginfo_t* info, void*) {
   ::_exit(written == sizeof error ? 127 : 126);
 }
 
-// Between two looks at the program, which costs it nothing, the caller may do something.
+// Waits for the program. Calls `tick` at intervals, which does not slow the program.
 void wait_for(pid_t child, const std::function<void()>& tick, int& status) {
   while (child > 0) {
     const pid_t ended = ::waitpid(child, &status, tick ? WNOHANG : 0);
@@ -96,7 +97,7 @@ PassRunner::PassRunner() {
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     ::sigemptyset(&action.sa_mask);
     ::sigaction(kSignals[i], nullptr, &previous_actions[i]);
-    if (previous_actions[i].sa_handler != SIG_IGN) {  // nohup stays nohup
+    if (previous_actions[i].sa_handler != SIG_IGN) {  // ignored signals (nohup) stay ignored
       ::sigaction(kSignals[i], &action, nullptr);
     }
   }
@@ -113,7 +114,7 @@ RunResult PassRunner::run(const ProgramRun& pass) {
   if (::pipe2(report, O_CLOEXEC) != 0) {
     throw_input_error("cannot start '{}': {}", pass.program.front(), std::strerror(errno));
   }
-  // No signal is lost between the start of the program and the moment when we know it.
+  // Signals are blocked from the start of the program until its id is known, so that none is lost.
   sigset_t ours, before;
   ::sigemptyset(&ours);
   for (const int number : kSignals) ::sigaddset(&ours, number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the program once, as if it had been started without us: same terminal, same signals, own exit status.
+// Runs the program once, as if it had been started without uvmtrace: same terminal, same signals, own exit status.
 #pragma once
 
 #include <functional>
@@ -11,30 +11,31 @@ namespace uvmtrace {
 
 struct ProgramRun {
   std::vector<std::string> program;
-  std::vector<std::pair<std::string, std::string>> environment;  // added to ours
-  std::string output;                                            // file for both outputs of the program; empty: ours
-  // Standard input is wound back to where the first run began. What cannot be wound back goes to one run alone: the
-  // others, which set this, get nothing.
+  std::vector<std::pair<std::string, std::string>> environment;  // added to our own environment
+  std::string output;  // file for both outputs of the program; empty: our own outputs
+  // Standard input is rewound to where the first run began. If it cannot be rewound, only one run gets it; runs with
+  // this flag then get no input.
   bool spare_input = false;
-  std::function<void()> tick;  // called all the time while the program runs; may be empty
+  std::function<void()> tick;  // called regularly while the program runs; may be empty
 };
 
 struct RunResult {
-  int exit_code = 0;  // 128 + signal when one ended it, as shells say it
-  int signal = 0;     // that ended it
-  int forwarded = 0;  // last signal that somebody sent to stop us and that was passed on
+  int exit_code = 0;  // 128 + signal if a signal ended it, as shells report it
+  int signal = 0;     // the signal that ended it
+  int forwarded = 0;  // the last signal that was sent to stop us and was passed on
 };
 
-// Signals sent to us go on to the program while it runs. Throws uvmsim::InputError when the program cannot be started.
+// Passes signals that are sent to us on to the program while it runs. Throws uvmsim::InputError if the program cannot
+// be started.
 class PassRunner {
  public:
-  PassRunner();   // takes the signals
-  ~PassRunner();  // gives them back
+  PassRunner();   // installs handlers for the signals
+  ~PassRunner();  // restores the previous handlers
   PassRunner(const PassRunner&) = delete;
   PassRunner& operator=(const PassRunner&) = delete;
 
   RunResult run(const ProgramRun& pass);
-  // A signal that came while no program was running, or 0.
+  // Returns a signal that arrived while no program was running, or 0.
   int pending_signal() const;
 };
 

@@ -14,7 +14,7 @@ namespace uvmtrace {
 struct WrittenTrace {
   MergeSummary merge;
   WorkspaceSummary workspaces;
-  std::string unmanaged_memory;  // what the process takes beside its allocations, in words
+  std::string unmanaged_memory;  // describes the GPU memory that the process takes in addition to its allocations
   std::uint64_t kernels = 0, objects = 0, tensors = 0, iterations = 0;
   std::array<std::uint64_t, trace::kCoverageNames.size()> kernels_by_coverage{};
 };
@@ -26,14 +26,15 @@ struct PassLogs {
   const PassLog* memory = nullptr;
 };
 
-// The file appears whole or not at all. Throws uvmsim::InputError for what Merger and the file refuse.
+// Writes the trace file completely or not at all. Throws uvmsim::InputError if Merger or the file refuses the input.
 WrittenTrace write_trace(const PassLogs& logs, const MergeOptions& options, const std::string& path,
                          int compression_level);
 
-// One or more lines for people, each ended by a newline, none empty: what was written and what the user should know.
+// Returns one or more lines for people, each ended by a newline, none empty: what was written and what the user should
+// know.
 std::string describe(const WrittenTrace& written, const PassLogs& logs, const std::string& path);
 
-// "100.0" for 3 of 3, "99.9" for 2999 of 3000; "0.0" for 0 of 0.
+// Formats "100.0" for 3 of 3, "99.9" for 2999 of 3000; "0.0" for 0 of 0.
 std::string percent(std::uint64_t part, std::uint64_t whole);
 
 }  // namespace uvmtrace

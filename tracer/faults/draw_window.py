@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the raw faults around one replay: when each came, of which SM, on which page.
+"""Draws the raw faults around one replay: the time, SM and page of each.
 
     draw_window.py LOG SECTION BATCH > window.svg
 
-SECTION is a section's name (see raw_faults.py LOG), BATCH the number of the batch in it, from 0: what is drawn begins with
-the replay before it and ends with the first faults of the batch after it. Exit status 2: nothing to draw.
+SECTION is a section's name (see raw_faults.py LOG), BATCH the number of the batch in it, from 0. The picture begins
+with the replay before the batch and ends with the first faults of the next batch. Exit status 2: nothing to draw.
 """
 import sys
 
 import raw_faults
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 900, 460, 70, 46, 52
-BEFORE_NS, AFTER_NS = 1000, 400  # around the replay and the last fault
+BEFORE_NS, AFTER_NS = 1000, 400  # shown time before the replay and after the last fault
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
 
 
@@ -22,7 +22,7 @@ def text(x, y, words, anchor="middle", size=13, colour="#222"):
 
 
 def marked(x, y, words, anchor):
-    """A vertical line with words above it."""
+    """Returns a vertical line with a label above it."""
     return [f'<line x1="{x:.1f}" y1="{y}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}" stroke="#555" stroke-dasharray="4 3"/>',
             text(x, y - 5, words, anchor)]
 

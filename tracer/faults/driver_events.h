@@ -20,15 +20,15 @@ inline constexpr std::uint8_t kAccessRead = 1, kAccessWrite = 2, kAccessAtomic =
 // One entry of the GPU's fault buffer that the driver fetched.
 struct RawFault {
   std::uint64_t gpu_ns = 0;           // when the GPU wrote it, in steps of the GPU's clock (32 ns on Hopper)
-  std::uint64_t cpu_ns = 0;           // when the driver began with its group
+  std::uint64_t cpu_ns = 0;           // when the driver began to service its group
   std::uint64_t address = 0;          // of the 4 KB page
-  std::uint32_t batch = 0;            // counts up per GPU
+  std::uint32_t batch = 0;            // numbered consecutively per GPU
   std::uint16_t gpu = 0;              // the driver's number, from 1 on (0 is the host)
   std::uint16_t gpc = 0, client = 0;  // since Volta one client per SM, numbered within its GPC
   std::uint8_t access = 0, fault_type = 0, client_type = 0;
 };
 
-// The driver let the faulting accesses try again.
+// The driver let the faulting accesses be retried.
 struct Replay {
   std::uint64_t gpu_ns = 0, cpu_ns = 0;
   std::uint32_t batch = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The UVM driver's own queue of events (/dev/nvidia-uvm-tools), which CUPTI reads, too. Numbers and offsets are those
-// of the open driver's headers (uvm_ioctl.h, uvm_types.h, 580). No CUDA here, but the process must have used CUDA: the
-// queue belongs to its /dev/nvidia-uvm file.
+// The UVM driver's own queue of events (/dev/nvidia-uvm-tools), which CUPTI also reads. Numbers and offsets are those
+// of the open driver's headers (uvm_ioctl.h, uvm_types.h, 580). This code does not use CUDA, but the process must have
+// used CUDA: the queue belongs to its /dev/nvidia-uvm file.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ class DriverQueue {
   DriverQueue(const DriverQueue&) = delete;
   DriverQueue& operator=(const DriverQueue&) = delete;
 
-  // Returns why it does not work in one line, or an empty text. A process that has not used CUDA yet may ask again
+  // Opens the queue. Returns an error in one line, or an empty text. A process that has not used CUDA yet may try again
   // later if worth_another_try().
   std::string start(Events events);
   bool worth_another_try() const { return try_again_; }
 
-  // Appends the events since the last call, as far as the driver has written them. Costs no system call.
+  // Appends the events that the driver has written since the last call. Makes no system call.
   void drain(DriverEvents& events) { ring_.drain(events); }
-  // Lets the driver write the events that it puts off: migrations, until their copies are done.
+  // Makes the driver write the events that it delays: migrations, until their copies are done.
   void flush();
-  // Drains after it has waited until the driver has written all: some milliseconds.
+  // Waits some milliseconds until the driver has written all events, then drains.
   void finish(DriverEvents& events);
   // Returns how many events the driver has dropped since the last call because the queue was full.
   std::uint64_t take_dropped() { return ring_.take_dropped(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring of entries that the driver fills and this side empties. Both sides see its memory at the same time.
+// The ring of entries that the driver fills and this class empties. Both access its memory at the same time.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace uvmtrace::faults {
 
-// The page beside the ring, as the driver lays it out. The driver moves `put_behind` when entries are complete and does
-// not write beyond `get_behind`; what it cannot write it counts as dropped, by event type.
+// The control page of the ring, in the driver's layout. The driver advances `put_behind` when entries are complete and
+// does not write beyond `get_behind`; it counts entries that it cannot write as dropped, by event type.
 struct RingControl {
   volatile std::uint32_t get_ahead, get_behind, put_ahead, put_behind;
   volatile std::uint64_t dropped[64];
@@ -26,7 +26,7 @@ class EventRing {
   void drain(DriverEvents& events);
   // Returns how many events the driver has dropped since the last call.
   std::uint64_t take_dropped();
-  // Returns where the driver writes next.
+  // Returns the index of the entry that the driver writes next.
   std::uint32_t written() const { return control_->put_behind; }
 
  private:

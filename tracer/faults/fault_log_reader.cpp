@@ -81,8 +81,8 @@ class Bytes {
   std::size_t begin_ = 0, end_ = 0;
 };
 
-// Reads the columns of a table of `count` rows. Rows are made as their first column arrives, so a wrong count costs no
-// more memory than the file has bytes.
+// Reads the columns of a table of `count` rows. Rows are created when their first column is read, so a wrong count
+// takes no more memory than the file has bytes.
 template <class Row, class... Values>
 void read_table(Bytes& bytes, std::uint64_t count, std::vector<Row>& rows, Values Row::*... members) {
   const auto read_column = [&]<class Value>(Value Row::*member) {
@@ -117,7 +117,7 @@ FaultSection read_section(Bytes& bytes, JsonFields& fields) {
   return section;
 }
 
-// Arguments of a program may hold any bytes.
+// Arguments of a program may contain any bytes.
 nlohmann::ordered_json parse(std::string line, bool first) {
   for (char& c : line) {
     if (static_cast<unsigned char>(c) >= 0x80) c = '?';
@@ -232,7 +232,7 @@ void write_fault_log(const std::vector<ProcessFaults>& processes, uvmsim::Atomic
       add_section(std::move(line), section.events, section.blocks, section.dropped, bytes);
       write(bytes);
     }
-    // A log without an end line shows that its program was killed.
+    // A log without an end line tells that its program was killed.
     if (process.complete) write(end_line(process.dropped, process.problem));
   }
   file.commit();

@@ -12,7 +12,7 @@
 
 namespace uvmtrace::faults {
 
-// Events of one stretch of time: a whole program, or one experiment.
+// Events of one period of time: a whole program, or one experiment.
 struct FaultSection {
   std::string name;
   DriverEvents events;
@@ -22,21 +22,22 @@ struct FaultSection {
 
 // The log of one process.
 struct ProcessFaults {
-  std::string header;  // its first line, as it was
+  std::string header;  // its first line, unchanged
   std::uint64_t pid = 0;
   std::string program;  // with its arguments, printable
   std::string gpu, driver;
   std::vector<FaultSection> sections;
   std::uint64_t dropped = 0;  // of all sections
-  std::string problem;        // why nothing was recorded; mostly empty
-  bool complete = false;  // has its end; else the program was killed, and what its thread had not written is missing
+  std::string problem;        // why nothing was recorded; usually empty
+  // has its end line; otherwise the program was killed, and events that the recorder had not written are missing
+  bool complete = false;
 
-  // Joins sections of one name that follow each other.
+  // Joins adjacent sections of the same name.
   void join();
 };
 
-// Throws InputError of one line naming the file for anything that is not such a log. A log that stops in the middle is
-// no error: its whole sections are returned, and the last process is not complete.
+// Throws InputError of one line naming the file if the file is not such a log. A log that stops in the middle is no
+// error: its complete sections are returned, and the last process is not complete.
 std::vector<ProcessFaults> read_fault_log(const std::string& path);
 
 // Writes the processes one after the other, compressed, and commits the file.

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kBurstGapNs = 96;  // three steps of the clock
 constexpr std::size_t kLeastBurst = 64;
 constexpr std::uint64_t kNextFaultNs = 64;
-constexpr std::uint64_t kReplayLeadNs = 3000;  // SMs go on up to 1.4 us before the time that a replay is given
+constexpr std::uint64_t kReplayLeadNs = 3000;  // SMs continue up to 1.4 us before the recorded time of a replay
 
 using BatchKey = std::pair<std::uint16_t, std::uint32_t>;  // GPU, batch
 
@@ -33,7 +33,7 @@ std::uint64_t distinct(std::vector<Value> values) {
   return static_cast<std::uint64_t>(std::unique(values.begin(), values.end()) - values.begin());
 }
 
-// The time between faults of each burst of one GPU.
+// Appends the times between faults of each burst of one GPU.
 void add_spacings(std::vector<std::uint64_t> times, std::vector<std::uint64_t>& out) {
   std::sort(times.begin(), times.end());
   for (std::size_t begin = 0, end = 0; begin < times.size(); begin = end) {

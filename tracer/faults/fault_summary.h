@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log of raw faults in numbers.
+// Summarises a log of raw faults in numbers.
 #pragma once
 
 #include <array>
@@ -30,24 +30,24 @@ struct FaultSummary {
   std::uint64_t hub_faults = 0;  // not replayable; not among the raw faults
   std::uint64_t gpus = 0, sms = 0;
   std::uint64_t batches = 0, full_batches = 0, replays = 0;
-  std::uint64_t duplicates = 0;  // raw faults beyond the first of each page in a batch
+  std::uint64_t duplicates = 0;  // raw faults of a page that has one already in the same batch
   std::uint64_t unknown = 0;
   Quartiles raw_per_batch, pages_per_batch, sms_per_batch;
   // Time between raw faults, in ps, of bursts: 64 and more faults that follow each other within 96 ns.
   Quartiles spacing_ps;
-  // From the GPU's time of a replay to the moment when the driver read PUT. It is known to one step between two raw
-  // faults if the batch is not full and the next one begins with the fault that follows within 64 ns.
+  // The time from a replay, by the GPU's clock, to the moment when the driver read PUT. It is known to one step between
+  // two raw faults if the batch is not full and the next batch begins with the fault that follows within 64 ns.
   Quartiles put_ns;
   std::array<MigrationSum, kCauseNames.size()> to_gpu{}, to_host{};  // by cause; between GPUs: to_gpu
 };
 
 FaultSummary summarize(const DriverEvents& events);
 
-// Several lines for people. `dropped` is the log's.
+// Formats several lines for people. `dropped` is that of the log.
 std::string summary_text(const FaultSummary& summary, std::uint64_t dropped);
-// The members of a JSON object, without its braces.
+// Formats the members of a JSON object, without its braces.
 std::string summary_json(const FaultSummary& summary, std::uint64_t dropped);
-// One line of a table of many sections, and its heading.
+// Formats one line of a table of many sections, and its heading.
 std::string summary_row(const std::string& name, const FaultSummary& summary, std::uint64_t dropped);
 std::string summary_heading();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of the machine's GPUs from the files of the kernel's driver, for a library that does not call CUDA.
+// Reads the names of the machine's GPUs from files of the kernel's driver, for a library that does not call CUDA.
 #pragma once
 
 #include <string>

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads logs of raw faults, plain or zstd-compressed: what `uvmtrace faults` and `uvm_experiments --raw-faults` write.
+"""Reads logs of raw faults, plain or zstd-compressed, which `uvmtrace faults` and `uvm_experiments --raw-faults` write.
 
     import raw_faults                                   # with this folder in sys.path or PYTHONPATH
     for process in raw_faults.read("bfs.faults.zst"):
         for section in process.sections:
             section.faults["gpu_ns"], section.faults["address"], ...   # array.array; numpy.asarray() takes it without a copy
 
-Nothing but Python is needed (compressed logs: the command zstd). The format: tracer/faults/README.md.
+It needs only Python (for compressed logs also the command zstd). The format is described in tracer/faults/README.md.
 
     tracer/faults/raw_faults.py LOG         one line per section
 """
@@ -18,13 +18,14 @@ import subprocess
 import sys
 
 VERSION = 1
-MOST_EXPANSION, ALWAYS_ALLOWED = 500, 64 << 20  # of a compressed log that is not made to exhaust memory
+# limits the expansion of a compressed log, so that it cannot exhaust memory
+MOST_EXPANSION, ALWAYS_ALLOWED = 500, 64 << 20
 PAGE = 4096
 HOST = 0
 CLIENT_HUB = 2
 READ, WRITE, ATOMIC = 1, 2, 3
 
-# Tables of a section in their order, each with its columns: name and type of the array module.
+# Tables of a section in their order; each lists its columns: name and type of the array module.
 TABLES = {
     "faults": (("gpu_ns", "Q"), ("cpu_ns", "Q"), ("address", "Q"), ("batch", "I"), ("gpu", "H"), ("gpc", "H"), ("client", "H"),
                ("access", "B"), ("fault_type", "B"), ("client_type", "B")),
@@ -36,11 +37,11 @@ TABLES = {
 
 
 class LogError(Exception):
-    """A file that is no log of raw faults; the message is one line: which file, what is wrong."""
+    """The file is not a log of raw faults. The message is one line: which file, what is wrong."""
 
 
 class Section:
-    """Events of a stretch of time: tables of columns, and what its line says (`head`)."""
+    """Events of a period of time: tables of columns, and the keys of its line (`head`)."""
 
     def __init__(self, head, tables):
         self.head = head
@@ -51,7 +52,7 @@ class Section:
 
 
 class Process:
-    """The log of one process. Not complete: it was killed, and what came last is missing."""
+    """The log of one process. If it is not complete, the program was killed, and the last events are missing."""
 
     def __init__(self, head):
         self.head, self.sections = head, []
@@ -59,7 +60,7 @@ class Process:
 
 
 def read(path):
-    """Returns the processes of a log. Raises LogError for anything that is not one."""
+    """Returns the processes of a log. Raises LogError if the file is not one."""
     data = _bytes_of(path)
     processes, at = [], 0
     while at < len(data):
@@ -157,7 +158,7 @@ def _tables(path, head, data, at):
 
 
 def rows_of(table):
-    """The rows of a table as dictionaries."""
+    """Yields the rows of a table as dictionaries."""
     names = list(table)
     return [dict(zip(names, values)) for values in zip(*table.values())]
 
@@ -177,7 +178,7 @@ class Batch:
 
 
 def batches_of(section):
-    """The batches of a section by GPU and number; faults of copy engines are left out."""
+    """Returns the batches of a section by GPU and number; faults of copy engines are left out."""
     groups = {}
     for fault in rows_of(section.faults):
         if fault["client_type"] != CLIENT_HUB:
@@ -186,7 +187,7 @@ def batches_of(section):
 
 
 def replay_times(section):
-    """The GPU's time of the last replay of each batch, by GPU and number of the batch."""
+    """Returns the GPU's time of the last replay of each batch, by GPU and number of the batch."""
     times = {}
     for replay in rows_of(section.replays):
         key = (replay["gpu"], replay["batch"])

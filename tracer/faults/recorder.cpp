@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library that `uvmtrace faults` loads into the program. The CUDA driver loads it when the program initialises CUDA
-// (CUDA_INJECTION64_PATH) and calls InitializeInjection. A thread of its own opens the driver's queue as soon as the
+// (CUDA_INJECTION64_PATH) and calls InitializeInjection. A separate thread opens the driver's queue as soon as the
 // process has its /dev/nvidia-uvm file, empties it, and writes $UVMTRACE_LOG_DIR/faults.<pid>.log.
 //
-// Whatever goes wrong is written to the log or to standard error; the program goes on.
+// Errors are written to the log or to standard error; the program continues.
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ namespace uvmtrace::faults {
 namespace {
 
 constexpr std::int64_t kLookNs = 1'000'000;       // the queue holds 2^20 events; a GPU raises at most 50 per us
-constexpr std::int64_t kSectionNs = 500'000'000;  // a killed program loses no more than this
+constexpr std::int64_t kSectionNs = 500'000'000;  // a killed program loses at most the events of this time
 constexpr std::size_t kSectionEvents = 1u << 18;
 constexpr auto kMostWait = std::chrono::seconds(10);
 
@@ -70,7 +70,7 @@ class Recorder {
     std::unique_lock lock(mutex_);
     next_section_ = name;
     section_wanted_ = true;
-    // Without a queue, as in a process that has not used CUDA, the thread never comes to it.
+    // If there is no queue, as in a process that has not used CUDA, the thread never begins the section.
     section_begun_.wait_for(lock, kMostWait, [&] { return !section_wanted_ || ended_; });
   }
 
@@ -125,7 +125,7 @@ class Recorder {
     write_section();
   }
 
-  // Returns whether the program has asked for a section, which then begins.
+  // Begins a section if the program has requested one; returns whether it did.
   bool next_section() {
     const std::lock_guard lock(mutex_);
     if (!section_wanted_) return false;
@@ -177,7 +177,7 @@ class Recorder {
   std::condition_variable section_begun_;
   std::string next_section_;
   bool section_wanted_ = false, ended_ = false;
-  // The thread's own.
+  // Used by the thread only.
   DriverQueue queue_;
   DriverEvents events_;
   std::string section_;
@@ -189,8 +189,8 @@ class Recorder {
 
 }  // namespace uvmtrace::faults
 
-// For programs that know of the recorder: the log's next section begins, with that name. Waits some milliseconds until
-// the events before are written, so the GPU must be idle and nothing must be measured meanwhile.
+// For programs that know of the recorder: begins the log's next section, with that name. Waits some milliseconds until
+// earlier events are written, so the GPU must be idle and nothing may be measured meanwhile.
 extern "C" [[gnu::visibility("default")]] void uvmtrace_faults_section(const char* name) {
   try {
     if (name != nullptr) uvmtrace::faults::Recorder::instance().begin_section(name);

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second list of single PyTorch calls, for library_calls.py --list classes: kinds of kernels that the model had wrong
-or had never met. Shapes were chosen before anything was measured.
+"""A second list of single PyTorch calls, for library_calls.py --list classes: kinds of kernels that the model predicted
+wrongly or had not covered. Shapes were chosen before anything was measured.
 
-A name is CLASS.SHAPE. Whether a call was looked at while the model was changed follows from its name alone: dev() below.
+A name is CLASS.SHAPE. The name alone determines whether a call may be looked at while the model is changed: see
+dev().
 """
 import hashlib
 
 
-# Classes that read parts of an input.
+# Classes whose calls read only parts of an input.
 PARTLY = ("embedding", "take_rows", "take", "gather", "tril", "every_second")
 
 
 def dev(name):
-    """Half of the names, by the last hex digit of their SHA-256: even ones may be looked at, the others are held out."""
+    """Returns whether a call may be looked at: half of the names, by the last hex digit of their SHA-256 (even). The
+    others are held out."""
     return int(hashlib.sha256(name.encode()).hexdigest()[-1], 16) % 2 == 0
 
 
@@ -21,7 +23,7 @@ def text(shape):
 
 
 class Calls:
-    """The list: methods yield name, inputs, the call. Inputs are what the call reads, whole but for PARTLY."""
+    """The list: methods yield name, inputs and the call. Calls read all of their inputs, except those of PARTLY."""
 
     def __init__(self, torch):
         self.torch = torch
@@ -36,7 +38,7 @@ class Calls:
             yield from kind()
 
     def norms(self):
-        """Batch norm in training, as cuDNN does it."""
+        """Batch norm in training, as cuDNN computes it."""
         aten = self.torch.ops.aten
         shapes = ((4, 32, 112), (32, 64, 56), (8, 256, 28), (64, 128, 28), (32, 512, 14), (64, 1024, 14), (128, 512, 7),
                   (2, 64, 256), (16, 96, 35), (32, 192, 17), (16, 16, 224), (256, 64, 16), (1, 128, 256), (16, 288, 35),
@@ -111,7 +113,7 @@ class Calls:
             yield f"conv_forward.{shape}", [x, w], lambda x, w, s=stride, p=padding: f.conv2d(x, w, stride=s, padding=p)
             y = f.conv2d(x, w, stride=stride, padding=padding)
             for mask, what in (((True, False, False), "conv_dgrad"), ((False, True, False), "conv_wgrad")):
-                read = x if mask[1] else w  # beside the output's gradient; the other one is not touched
+                read = x if mask[1] else w  # read in addition to the output's gradient; the other tensor is not touched
 
                 def gradient(y, _, x=x, w=w, stride=stride, padding=padding, mask=mask):
                     return backward(y, x, w, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1, list(mask))
@@ -227,5 +229,5 @@ class Calls:
 
 
 def calls(torch):
-    """Name, inputs, the call."""
+    """Yields name, inputs and the call."""
     yield from Calls(torch).all()

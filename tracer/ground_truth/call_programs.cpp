@@ -69,7 +69,7 @@ Steps operator+(Steps left, const Steps& right) {
 // The location of the pages before the measured call.
 struct State {
   const char* name;
-  std::uint64_t least_bytes;  // smaller ones have no such state
+  std::uint64_t least_bytes;  // programs with less memory do not have this state
   Steps (*prepare)(Part whole);
 };
 
@@ -77,7 +77,7 @@ Steps nothing(Part) { return {}; }
 Steps on_host(Part whole) { return {host_write(whole)}; }
 Steps on_gpu(Part whole) { return {host_write(whole), prefetch(whole, Target::kGpu), sync()}; }
 Steps back_on_host(Part whole) { return on_gpu(whole) + Steps{prefetch(whole, Target::kHost), sync()}; }
-// Written first by a kernel: the host never had these pages.
+// A kernel writes the pages first: the host never had them.
 Steps born_on_gpu(Part whole) { return {kernel(Act::kWrite, whole, 1024, 16), sync()}; }
 Steps half_of_each_block(Part whole) {
   return {host_write(whole), prefetch({0, kBlockBytes / 2, kBlockBytes}, Target::kGpu), sync()};
@@ -101,7 +101,7 @@ constexpr State kBoth{"duplicated", 0, on_both};
 // Concurrent work.
 struct Company {
   const char* name;
-  std::uint32_t stream;  // of the call that is measured
+  std::uint32_t stream;  // the stream of the measured call
   Steps before;
 };
 
@@ -122,7 +122,7 @@ class List {
     programs_.push_back({std::move(name), bytes, std::move(steps)});
   }
 
-  // The measured call, then a wait.
+  // Adds the measured call, followed by a wait.
   void add_call(const std::string& call, const State& state, const Company& company, std::uint64_t bytes, Step step) {
     if (bytes < state.least_bytes) return;
     step.part = {0, bytes, 0};
@@ -144,7 +144,7 @@ class List {
     }
   }
 
-  // Several calls one after the other, each timed.
+  // Adds several calls one after the other, each timed.
   void add_prefetch_rows() {
     const std::uint64_t total = 64 * kMiB;
     for (const Target target : {Target::kGpu, Target::kHost}) {
@@ -156,7 +156,7 @@ class List {
         steps.push_back(sync());
         add(call + "/whole/idle/" + size_text(piece), total, std::move(steps));
       }
-      // Pieces of 2 MiB that lie across two blocks; 4 KiB of each block.
+      // One program with pieces of 2 MiB that span two blocks, another with 4 KiB of each block.
       add(call + "/across/idle/2MiB", total, before + Steps{prefetch({kMiB, 2 * kMiB, 4 * kMiB}, target), sync()});
       add(call + "/pages/idle/4KiB", total, before + Steps{prefetch({64 * kKiB, 4 * kKiB, 2 * kMiB}, target), sync()});
       for (const std::uint64_t us : {50u, 500u}) {
@@ -173,7 +173,7 @@ class List {
   void add_read_mostly_fills() {
     struct Shape {
       const char* name;
-      std::uint32_t grid, access_bytes;  // grid 0: a thread block for each page
+      std::uint32_t grid, access_bytes;  // grid 0: one thread block per page
     };
     constexpr Shape kLoop{"loop4", 64, 4}, kWide{"loop16", 64, 16}, kPages{"block_per_page", 0, 16};
     const auto fill = [&](const Shape& shape, const State& state, const char* between, bool hint, std::uint64_t bytes) {
@@ -211,7 +211,7 @@ class List {
         fill(shape, kHost, "host_read", hint, 8 * kMiB);
       }
     }
-    // One thread, one page at a time: which write faults?
+    // One thread writes one page at a time, which shows which writes fault.
     for (const bool hint : {true, false}) {
       for (const std::uint32_t count : {16u, 64u, 512u}) {
         for (const std::uint32_t multiplier : {1u, 181u}) {
@@ -279,7 +279,7 @@ class List {
       const char* name;
       const char* how;
       Target target;
-      const char* first;  // advice before it, or null
+      const char* first;  // advice that precedes it, or null
     };
     const Advice list[] = {
         {"set_read_mostly", "set_read_mostly", Target::kGpu, nullptr},
@@ -311,7 +311,7 @@ class List {
     }
   }
 
-  // A hint for a part of each block; then two kernels.
+  // A hint for a part of each block, followed by two kernels.
   void add_partial_hints() {
     constexpr std::uint64_t kBlocks = 32, kBytes = kBlocks * kBlockBytes, kHalf = kBlockBytes / 2;
     struct Hint {
@@ -357,7 +357,7 @@ class List {
     }
   }
 
-  // Finds the number of kernels that may wait until a launch waits, too.
+  // Programs that show how many kernels may be queued before a launch waits.
   void add_launches() {
     for (const std::uint32_t count : {256u, 1000u, 1040u, 1500u}) {
       add("launch/none/behind/" + std::to_string(count), kBlockBytes, {busy(kDefaultStream), launches(count), sync()});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small programs whose calls are timed on the host's clock while nobody listens: how long prefetches, advice, sets,
-// copies and frees of managed memory keep the caller, how long until they are done, and what kernels take after a hint.
-// Plain data, no CUDA.
+// Small programs whose calls are timed on the host's clock without a listener: how long prefetches, advice, sets,
+// copies and frees of managed memory block the caller, how long until they are done, and how long kernels take after a
+// hint. The programs are plain data without CUDA.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace uvmtrace::ground_truth {
 
 enum class Act : std::uint8_t {
   kHostWrite,  // the CPU writes the first byte of each 4 KB page
-  kHostRead,   // it reads it
+  kHostRead,   // the CPU reads this byte
   kPrefetch,   // cudaMemPrefetchAsync to `target`
   kAdvise,     // cudaMemAdvise: `how`, for `target`
   kWrite,      // a kernel: a grid-stride loop that writes zeros
@@ -28,8 +28,8 @@ enum class Act : std::uint8_t {
 
 enum class Target : std::uint8_t { kHost, kGpu };
 
-// Bytes [offset, offset + bytes) of the allocation; with `each`, of every stretch of `each` bytes within
-// [0, program.bytes): a call per stretch, one kernel for all.
+// Bytes [offset, offset + bytes) of the allocation. With `each`, these bytes of every stretch of `each` bytes within
+// [0, program.bytes): one call per stretch, but one kernel for all.
 struct Part {
   std::uint64_t offset = 0, bytes = 0, each = 0;
 };
@@ -55,7 +55,7 @@ struct CallProgram {
   std::vector<Step> steps;
 };
 
-// Returns the programs in the order of their importance.
+// Returns the programs, the most important first.
 std::vector<CallProgram> call_programs();
 
 // The time of a step in a run of a program.
@@ -69,7 +69,7 @@ struct CallTimes {
   std::vector<StepTime> steps;
 };
 
-// The line with its newline. `pass` counts from 1.
+// Formats the line with its newline. `pass` counts from 1.
 std::string to_line(const CallProgram& program, const CallTimes& times, std::uint32_t pass);
 
 }  // namespace uvmtrace::ground_truth

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Do the experiments of uvm_experiments make sense? Counts by mode, and checks that hold on every GPU.
+"""Checks whether the results of uvm_experiments are plausible: prints counts by mode, and makes checks that hold on
+every GPU.
 
     ./check_experiments.py EXPERIMENTS.jsonl
 
-Standard library only. Exit code 1 when a check fails.
+Needs only the standard library. Exit code 1 if a check fails.
 """
 import json
 import sys
@@ -52,7 +53,7 @@ def failures(experiment):
 
 
 def failures_beyond(run):
-    """The same of a program of --oversubscribe."""
+    """Returns the failed checks of a program of --oversubscribe."""
     for number, step in enumerate(run["published"]):
         if step.get("lost_records"):
             continue

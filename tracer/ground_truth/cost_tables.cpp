@@ -34,7 +34,7 @@ double median(std::vector<double> values) {
 
 void synchronize() { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
 
-// One thread for every 16 bytes, so that the kernel writes each once.
+// Returns the grid with one thread for every 16 bytes, so that the kernel writes each byte once.
 std::uint32_t grid_for(std::uint64_t bytes) {
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, bytes / (kThreads * kAccessBytes)));
 }
@@ -53,7 +53,7 @@ void measure_calls(std::uint64_t bytes, ManagedBudget& budget, CallTimes& times)
     ManagedMemory untouched(bytes, budget);
     times.free_untouched.push_back(microseconds([&] { untouched.free(); }));
   }
-  void* managed = nullptr;  // timed without the budget's question, which was answered above
+  void* managed = nullptr;  // allocated without querying the budget in the timed part; it was queried above
   times.managed.push_back(microseconds([&] { check(cudaMallocManaged(&managed, bytes), "cudaMallocManaged"); }));
   budget.allocated(bytes);
   times.first_touch.push_back(microseconds([&] {
@@ -71,7 +71,7 @@ void print_calls(std::FILE* out, ManagedBudget& budget) {
     const int repeats = kib <= 8192 ? 15 : 5;
     try {
       measure_calls(kib * kKiB, budget, times);
-      times = {};  // the first of a size sets things up
+      times = {};  // the first run of a size only initialises
       for (int i = 0; i < repeats; ++i) measure_calls(kib * kKiB, budget, times);
     } catch (const Refusal& refusal) {
       std::fprintf(stderr, "uvm_experiments: costs of %llu KB left out: %s\n", static_cast<unsigned long long>(kib),
@@ -95,7 +95,7 @@ void print_launch(std::FILE* out) {
   std::fprintf(out, "launch: launch+sync %.2f us\n", median(times));
 }
 
-// Two ordinary buffers on either side; `pinned` ones where the copy engine works alone.
+// Two ordinary buffers on either side; the host's are pinned when the copy engine is measured alone.
 struct CopyBuffers {
   explicit CopyBuffers(std::uint64_t bytes) {
     check(cudaMalloc(&device[0], bytes), "cudaMalloc");
@@ -122,7 +122,7 @@ struct CopyBuffers {
   cudaStream_t streams[2] = {};
 };
 
-// GB/s of `count` copies in a row, so that launching them is hidden.
+// Returns GB/s of `count` copies in a row, so that launching them is hidden.
 double bandwidth(CopyBuffers& buffers, std::uint64_t bytes, bool to_device, bool to_host) {
   const int count = static_cast<int>(std::clamp<std::uint64_t>((std::uint64_t{256} << 20) / bytes, 4, 256));
   std::vector<double> rates;

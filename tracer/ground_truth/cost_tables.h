@@ -8,7 +8,8 @@
 
 namespace uvmtrace::ground_truth {
 
-// Sizes beyond the budget are left out. Needs an open device and no recording (CUPTI would be in the times).
+// Prints the tables; leaves out sizes beyond the budget. Needs an open device, and must run without CUPTI, which would
+// change the times.
 void print_cost_tables(std::FILE* out, ManagedBudget& budget);
 
 }  // namespace uvmtrace::ground_truth

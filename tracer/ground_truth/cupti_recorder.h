@@ -9,11 +9,11 @@
 
 namespace uvmtrace::ground_truth {
 
-// Call it when CUDA contexts exist and before managed memory is allocated. `peer`: another GPU whose copies to and from
-// `device` count, or none below 0. Returns why it does not work in one line, or an empty text.
+// Starts recording. Call it after CUDA contexts are created and before managed memory is allocated. `peer`: another GPU
+// whose copies to and from `device` count, or below 0 for none. Returns an error in one line, or an empty text.
 std::string start_recording(std::uint32_t device, int peer);
 
-// Now, on the clock of the records.
+// Returns the current time on the clock of the records.
 std::uint64_t recording_clock_ns();
 
 // Returns the records since the last call. Waits until no more arrive, because the driver delivers its events late.

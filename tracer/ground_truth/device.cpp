@@ -10,7 +10,8 @@ namespace uvmtrace::ground_truth {
 
 namespace {
 
-// MemAvailable of /proc/meminfo, which counts caches that can be dropped; else what the C library knows.
+// Returns MemAvailable of /proc/meminfo, which includes caches that can be dropped; otherwise the free memory that the
+// C library reports.
 std::uint64_t free_host_bytes() {
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {

@@ -12,7 +12,7 @@
 
 namespace uvmtrace::ground_truth {
 
-// A CUDA call failed, or something is missing: one line.
+// A CUDA call failed, or a required feature is missing: one line.
 struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -24,19 +24,21 @@ struct FreeMemory {
 };
 FreeMemory free_memory();
 
-// Selects it, creates its context. Throws where there is none or it cannot migrate managed memory on demand.
+// Selects the device and creates its context. Throws if there is none or it cannot migrate managed memory on demand.
 struct DeviceInfo {
   std::string name;
   std::uint32_t sm_count = 0;
-  int driver = 0, runtime = 0;  // as CUDA numbers them
+  int driver = 0, runtime = 0;  // in CUDA's numbering
 };
 DeviceInfo open_device(int device);
 
 inline constexpr int kNoPeer = -1;
-// Creates a context on `peer` too and lets both reach each other; `device` stays selected. Throws where they cannot.
+// Creates a context on `peer` too and lets both access each other's memory; `device` stays selected. Throws if they
+// cannot.
 void open_peer(int device, int peer);
 
-// cudaMallocManaged within the budget, asked before every allocation; freed at the end of the scope.
+// Memory of cudaMallocManaged within the budget, which is checked before every allocation; freed at the end of the
+// scope.
 class ManagedMemory {
  public:
   ManagedMemory(std::uint64_t bytes, ManagedBudget& budget);
@@ -46,7 +48,7 @@ class ManagedMemory {
 
   char* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
-  void free();  // now, checked
+  void free();  // frees the memory now and checks the result
 
  private:
   ManagedBudget& budget_;
@@ -54,9 +56,9 @@ class ManagedMemory {
   char* data_ = nullptr;
 };
 
-// A part of managed memory to GPU `device`, or to the host (-1). Checks that there is still room before.
+// Prefetches a part of managed memory to GPU `device`, or to the host (-1). First checks that there is still room.
 void prefetch(const char* data, std::uint64_t bytes, int device);
-// The two halves of it, where the call is timed.
+// The two steps of prefetch(), for calls that are timed.
 void check_prefetch_room(std::uint64_t bytes, int device);
 void start_prefetch(const char* data, std::uint64_t bytes, int device, cudaStream_t stream = nullptr);
 void advise(const char* data, std::uint64_t bytes, cudaMemoryAdvise advice, int device);

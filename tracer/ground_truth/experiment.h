@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accesses of one experiment to managed memory. Plain data without CUDA, so that the list can be made and tested
-// anywhere.
+// The accesses of one experiment to managed memory. These are plain data without CUDA, so that the list can be created
+// and tested anywhere.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ enum class Mode : std::uint8_t {
   kOrdered,          // one GPU thread makes `touches` one after the other
   kParallel,         // one thread per touch, `threads` per block
   kStreamRead,       // grid-stride loops over the whole allocation
-  kStreamWrite,      // the same
+  kStreamWrite,      // as kStreamRead, but writing
   kVectorAdd,        // c = a + b over three equal parts
   kCpuRead,          // the GPU writes everything (as kStreamWrite), then the CPU reads page after page
-  kCpuTouch,         // the same, then the CPU reads `touches` in their order
+  kCpuTouch,         // as kCpuRead, but the CPU reads `touches` in their order
   kPingPong,         // `rounds` times: the GPU writes everything, the CPU writes page after page
   kPrefetch,         // cudaMemPrefetchAsync of everything to the GPU
-  kPrefetchAndBack,  // and then to the host
+  kPrefetchAndBack,  // as kPrefetch, and then back to the host
 };
 
 struct ByteRange {
@@ -38,7 +38,7 @@ struct Experiment {
   std::string name;
   Mode mode = Mode::kOrdered;
   std::uint64_t bytes = 0;
-  std::string advise = "none";            // preferred_host, accessed_by_gpu, ... as sim/validate/README.md, joined by +
+  std::string advise = "none";  // preferred_host, accessed_by_gpu, ... as in sim/validate/README.md, joined by +
   std::vector<ByteRange> host_populated;  // written by the CPU first, ascending
   std::vector<ByteRange> gpu_resident;    // then prefetched to the GPU, ascending
   std::vector<ByteRange> peer_resident;   // or to the other GPU, ascending
@@ -46,16 +46,17 @@ struct Experiment {
   std::uint32_t threads = 1;         // per block, kParallel
   std::uint32_t grid = 0;            // blocks, of the modes with loops
   std::uint32_t loop_threads = 256;  // per block, of the modes with loops; kStreamRead and kStreamWrite may have others
-  std::uint32_t access_bytes = 16;   // of a thread: 4, 8 or 16; likewise
+  std::uint32_t access_bytes = 16;   // per thread: 4, 8 or 16; only kStreamRead and kStreamWrite may differ from 16
   std::uint32_t rounds = 1;          // kPingPong
 };
 
-// The `mode` of the file format (sim/validate/README.md): "ordered", "parallel32", "stream_rd", "cpu", "prefetch", ...
+// Returns the `mode` of the file format (sim/validate/README.md): "ordered", "parallel32", "stream_rd", "cpu",
+// "prefetch", ...
 std::string mode_text(const Experiment& experiment);
 
 struct ListOptions {
-  std::uint64_t seed = 1;  // of the random lists; the seeds in names count from it
-  bool quick = false;      // a tenth of them, none above 16 MB: is everything in order?
+  std::uint64_t seed = 1;  // of the random lists; names contain it
+  bool quick = false;      // a tenth of the experiments, none above 16 MB, as a quick check
   std::uint32_t sm_count = 132;
 };
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr std::uint64_t kPagesPer64KiB = 16;
 
-// splitmix64: the same lists everywhere.
+// splitmix64, so that the lists are the same everywhere.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -107,7 +107,7 @@ class List {
     }
   }
 
-  // `count` different pages.
+  // Touches `count` different pages.
   void touch_random_pages(std::uint64_t seed, std::uint64_t count, Experiment& out) const {
     Random random(options_.seed + seed);
     std::vector<std::uint64_t> pages = permutation(out.bytes / kPageBytes, random);
@@ -127,7 +127,7 @@ class List {
         dense.touches.push_back({page, false});
       }
     }
-    // 1024 of 4096 pages: read, read or written, written where nothing was.
+    // 1024 of 4096 pages: read; read or written; written where memory was not populated.
     const auto random_touches = [this](std::uint64_t seed, const char* suffix, Data data, bool reads, bool writes) {
       Random random(options_.seed + seed);
       Experiment& experiment =
@@ -212,8 +212,8 @@ class List {
     }
   }
 
-  // All touches at once, so that they come in one batch: what a page, a run of pages and a 2 MB block cost is the
-  // difference between two of them.
+  // All touches happen at once, so that they are in one batch. The differences between experiments then give the costs
+  // of a page, a run of pages and a 2 MB block.
   void once() {
     for (const Data data : {Data::kHost, Data::kNowhere}) {
       const auto add_once = [&](const std::string& what, std::uint64_t count, std::uint64_t pages_apart) {
@@ -244,11 +244,11 @@ class List {
   }
 
   void streams() {
-    // Few blocks, one per SM, eight per SM (those of the shipped file have 8, 132, 1056).
+    // Few blocks, one per SM, eight per SM (the shipped file has 8, 132 and 1056 blocks).
     const std::array<std::uint32_t, 3> grids = {8, options_.sm_count, 8 * options_.sm_count};
     for (const std::uint64_t mib : {8u, 64u, 256u}) {
       for (const std::uint32_t grid : grids) {
-        // A read of 256 MB by many blocks makes more records than CUPTI's queue holds.
+        // If many blocks read 256 MB, there are more records than CUPTI's queue holds.
         if (mib < 256 || grid == 8) {
           add("stream_rd_" + text(mib) + "m_g" + text(grid), Mode::kStreamRead, mib * kMiB, Data::kHost).grid = grid;
         }
@@ -256,11 +256,12 @@ class List {
             grid;
       }
     }
-    // Writes of memory that the host has: what moves says which pages each batch held, which first touches do not.
+    // Writes of memory that is on the host: the migrations tell which pages each batch held, which first touches do
+    // not.
     for (const std::uint32_t per_sm : {1u, 2u, 4u, 8u}) {
       add_loop("stream_wr_host", 64, per_sm * options_.sm_count, 256, 16);
     }
-    // One access per thread: 4, 8 and 16 bytes, as the kernels of libraries have them.
+    // One access per thread: 4, 8 and 16 bytes, as in kernels of libraries.
     for (const std::uint32_t access_bytes : {4u, 8u, 16u}) {
       for (const std::uint32_t threads : {128u, 256u, 1024u}) {
         const auto grid = static_cast<std::uint32_t>(32 * kMiB / (threads * access_bytes));

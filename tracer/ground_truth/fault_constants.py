@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The constants of a GPU's fault path, and its topology, from a log of `uvm_experiments --raw-faults`.
+"""Computes the constants of a GPU's fault path, and its topology, from a log of `uvm_experiments --raw-faults`.
 
     fault_constants.py LOG [--topology]
 
-Each line says what it is computed from: the number of windows, bursts or batches. A window is the time from 1.6 us before
-the GPU's time of a replay (SMs go on up to 1.4 us before it) to the same before the next. --topology prints the GPC and the
-MMU client of every SM. Exit status 2: not such a log.
+Each line says what it is computed from: the number of windows, bursts or batches. A window is the time from 1.6 us
+before the GPU's time of a replay (SMs continue up to 1.4 us before it) to the same point before the next replay.
+--topology prints the GPC and the MMU client of every SM. Exit status 2: the file is not such a log.
 """
 import argparse
 import bisect
@@ -60,7 +60,8 @@ class Experiment:
         return self.windows.get(0, [])
 
     def fresh(self):
-        """Batches that begin empty and are not full, each with the time of the replay before and the batch after."""
+        """Returns batches that begin empty and are not full, each with the time of the replay before and the batch
+        after it."""
         for i, batch in enumerate(self.batches[1:], 1):
             before = self.batches[i - 1]
             stamp = self.replays.get((before.gpu, before.number))
@@ -99,7 +100,7 @@ def clock_step(experiments):
 
 
 def limits(experiments):
-    """How many SM windows have so many raw faults, by kind of access, and so many regions."""
+    """Counts SM windows by number of raw faults, kind of access, and number of regions."""
     most = {kind: collections.Counter() for kind in ("store packets", "scattered stores", "load requests", "regions of 32 KB")}
     for experiment in experiments:
         if experiment.is_pattern("atomic"):
@@ -120,7 +121,8 @@ def limits(experiments):
 
 
 def topology(experiments):
-    """SM -> how many of its blocks' faults came from which (GPC, client): of experiments whose pages tell the warp."""
+    """Returns for each SM how many faults of its blocks came from which (GPC, client), from experiments whose pages
+    identify the warp."""
     seen = {}
     for experiment in experiments:
         pitch = experiment.head["warp_pitch"]
@@ -162,7 +164,7 @@ def print_single_accesses(experiments):
 
 
 def print_stop(experiments):
-    """Raw faults per SM and window of loops with one block per SM, later than the first window."""
+    """Prints raw faults per SM and window in loops with one block per SM, after the first window."""
     for kind, access in (("stores", raw_faults.WRITE), ("loads", raw_faults.READ)):
         counts = collections.Counter()
         for experiment in experiments:

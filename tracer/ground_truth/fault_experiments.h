@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The experiments of `uvm_experiments --raw-faults`: small kernels of which it is known which warp touches which page,
-// so that the raw faults show what an access raises, how many may be outstanding and in which order they arrive. No
-// CUDA here.
+// The experiments of `uvm_experiments --raw-faults`: small kernels for which it is known which warp touches which page.
+// The raw faults then show how many faults an access raises, how many may be outstanding and in which order they
+// arrive. This code does not use CUDA.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace uvmtrace::ground_truth {
 enum class FaultPattern : std::uint8_t {
   kLanes,   // every thread touches 4 bytes, `pitch` apart
   kWalk,    // every warp makes `steps` touches of 128 bytes, one after the other, `pitch` apart
-  kBurst,   // the same at once: 32 lanes of `access_bytes` next to each other
+  kBurst,   // as kWalk, but all at once: 32 lanes of `access_bytes` next to each other
   kLoop,    // a grid-stride loop over the whole memory
   kAtomic,  // every thread adds to a word, `pitch` apart
 };
@@ -30,13 +30,13 @@ struct FaultExperiment {
   bool write = false;
   std::uint64_t bytes = 2 << 20;  // of managed memory
   std::uint32_t grid = 1, threads = 32;
-  std::uint32_t access_bytes = 4;  // of a thread at once; 16 with kBurst and kLoop
+  std::uint32_t access_bytes = 4;  // per thread and access; 16 with kBurst and kLoop
   std::uint32_t steps = 1;         // kWalk; of kBurst 1, 4 or 16
   std::uint64_t pitch = 0;
-  std::uint64_t warp_pitch = 0;  // kWalk, kBurst: from a warp's memory to the next one's
+  std::uint64_t warp_pitch = 0;  // kWalk, kBurst: distance between the memory of consecutive warps
 };
 
-// Returns the list for a GPU with that many SMs: about 250 experiments, the largest of 138 MB on 132 SMs. `quick`:
+// Returns the list for a GPU with that many SMs: about 250 experiments, the largest of 138 MB on 132 SMs. `quick`: only
 // every eighth.
 std::vector<FaultExperiment> fault_experiments(std::uint32_t sm_count, bool quick);
 

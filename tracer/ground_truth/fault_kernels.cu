@@ -29,7 +29,7 @@ __device__ unsigned long long thread_index() { return blockIdx.x * 1ull * blockD
 __device__ float added(float value) { return value; }
 __device__ float added(float4 value) { return value.x + value.y + value.z + value.w; }
 
-// A store, or a load whose value is used.
+// Stores, or loads and uses the value.
 __device__ void touch(char* at, bool write, float* sink) {
   volatile float* word = reinterpret_cast<float*>(at);
   if (write) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the experiments of --raw-faults. Every thread block notes its SM and its times.
+// The kernels of the experiments of --raw-faults. Every thread block records its SM and its times.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,7 +16,8 @@ struct BlockNote {
   unsigned int sm = 0, unused = 0;
 };
 
-// Launches the kernel on zeroed `data`; writes zeros (atomics add 0). `notes` has a place per block, `sink` 4 bytes.
+// Launches the kernel on zeroed `data`; stores write zeros (atomics add 0). `notes` has an element per block, `sink` 4
+// bytes.
 cudaError_t launch_fault_experiment(const FaultExperiment& experiment, char* data, BlockNote* notes, float* sink);
 
 }  // namespace uvmtrace::ground_truth

@@ -29,7 +29,7 @@ std::uint64_t least_ps_per_item(std::uint64_t items, F&& f) {
   return least;
 }
 
-// A volatile sink keeps the compiler from dropping what was computed.
+// A volatile sink keeps the compiler from removing the computation.
 volatile std::uint64_t sink;
 
 std::uint64_t step_ps() {

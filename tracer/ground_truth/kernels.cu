@@ -17,7 +17,7 @@ __global__ void touch_in_order(char* data, const PackedTouch* touches, std::uint
     volatile std::uint32_t* word = reinterpret_cast<std::uint32_t*>(data + (touch >> 1) * kPage + sum);
     if (touch & 1) {
       *word = 0;
-      __threadfence_system();  // stores are not waited for: without it many would fault at once
+      __threadfence_system();  // waits for the store: otherwise many stores would fault at once
     } else {
       sum += *word;
     }
@@ -111,7 +111,7 @@ __global__ void page_walk(const char* input, char* output, std::uint64_t pages, 
                           const std::uint32_t* list) {
   const std::uint64_t first = (blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x) * share;
   for (std::uint64_t i = first; i < first + share; ++i) {
-    if (i >= pages) return;  // a list's length where there is one
+    if (i >= pages) return;  // the length of the list, if there is one
     const std::uint64_t page = list == nullptr ? i : list[i];
     *reinterpret_cast<float*>(output + page * kPage) = *reinterpret_cast<const float*>(input + page * kPage) + 1;
   }

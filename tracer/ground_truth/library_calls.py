@@ -6,19 +6,20 @@
                      [--inputs gpu|host|both] [--times N] [--seconds S] [--percent P]
                      [--all]
 
-RECORDER.so is built beside uvm_experiments. Outputs and workspaces are on the host at first, so that the transfers show
-which pages each fault batch held, or nowhere, as a program's first touches find them. Inputs are on the GPU; with
---inputs host or both each call is also made with its inputs on the host and its outputs nowhere, but for gathers, which
-read a part of them. Calls that fail, that make other allocations each time, or whose records CUPTI dropped, are left out
-and named; so are those of several kernels or with workspaces beyond a hundredth of their outputs (but with --all), as
-`validate` takes every kernel to touch every tensor whole. --list classes: the calls of call_classes.py.
+RECORDER.so is built beside uvm_experiments. Outputs and workspaces are first on the host, so that the transfers show
+which pages each fault batch held, or nowhere, as for the first touches of a program. Inputs are on the GPU. With
+--inputs host or both each call is also made with its inputs on the host and its outputs nowhere, except for gathers,
+which read only a part of them. Calls that fail, that make other allocations each time, or whose records CUPTI
+dropped, are left out and named. Without --all, calls with several kernels, or with workspaces larger than a
+hundredth of their outputs, are left out and named too, because `validate` assumes that every kernel touches all of
+every tensor. --list classes: the calls of call_classes.py.
 
-CUPTI makes calls slower while it listens, so a second process, in which nobody listens, makes the same calls in turns with
-this one: N times each (5), timed by CUDA events, written as `unobserved`. --seconds: begin no call after that many.
---percent: only so many of the calls, chosen by the SHA-256 of their names.
+CUPTI makes calls slower while it listens. A second process without a listener therefore makes the same calls,
+alternating with this one: N times each (5), timed by CUDA events, written as `unobserved`. --seconds: begin no call
+after this time. --percent: only this part of the calls, chosen by the SHA-256 of their names.
 
-Under `uvmtrace faults -o LOG -- library_calls.py ... --times 0` every call is a section of the log of raw faults; `raw_lines.py
---calls OUTPUT.jsonl LOG` then gives the lines what their batches held.
+Under `uvmtrace faults -o LOG -- library_calls.py ... --times 0` every call is a section of the log of raw faults;
+`raw_lines.py --calls OUTPUT.jsonl LOG` then adds the contents of their batches to the lines.
 """
 import argparse
 import ctypes
@@ -34,7 +35,7 @@ import call_classes
 
 BLOCK = 2 << 20
 PLACES = {"nowhere": 0, "host": 1, "gpu": 2}
-PAUSE_CYCLES = 400_000  # some 0.2 ms: longer than it takes to launch a call
+PAUSE_CYCLES = 400_000  # some 0.2 ms: longer than launching a call
 KINDS = {1: "htod", 2: "dtoh", 3: "cpu_fault", 4: "gpu_fault", 5: "thrashing", 7: "remote_map"}
 
 
@@ -82,7 +83,7 @@ def size_of(tensor):
 
 
 def calls(torch):
-    """Name, inputs, the call."""
+    """Yields name, inputs and the call."""
     f = torch.nn.functional
 
     def tensor(*shape):
@@ -140,7 +141,7 @@ def described(name, role, tensor):
 
 
 def make(recorder, torch, name, inputs, call, place, inputs_on="gpu"):
-    """The call with its allocations made at `place`: its record, or why there is none."""
+    """Makes the call with its allocations at `place`. Returns its record, or the reason why there is none."""
     library = recorder.library
     count = library.uvm_prepare(PLACES[place], 0)
     if count < 0:
@@ -229,7 +230,8 @@ def main():
     if FAULT_SECTIONS.library and options.times > 0:
         parser.error("under `uvmtrace faults` give --times 0: the log slows down the runs that nobody is to observe")
     nobody = Nobody(options) if options.times > 0 else None
-    importlib.import_module("torch")  # with the recorder in the process, loading some builds of PyTorch crashes
+    # with the recorder in the process, some builds of PyTorch crash while they are loaded
+    importlib.import_module("torch")
     recorder = Recorder(os.path.abspath(options.recorder))
     host = recorder.host_speed()
     torch = opened_torch(options)
@@ -263,7 +265,7 @@ def main():
 
 
 def opened_torch(options):
-    """After the recorder has begun, before anything is allocated."""
+    """Opens PyTorch after the recorder has begun and before anything is allocated."""
     import torch
 
     allocator = torch.cuda.memory.CUDAPluggableAllocator(os.path.abspath(options.recorder), "uvm_allocate", "uvm_release")
@@ -274,22 +276,22 @@ def opened_torch(options):
 
 
 class Nobody:
-    """The process in which nobody listens."""
+    """The process without a listener."""
 
     def __init__(self, options):
-        context = multiprocessing.get_context("fork")  # nothing of CUDA or PyTorch is there yet
+        context = multiprocessing.get_context("fork")  # this process has loaded neither CUDA nor PyTorch yet
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=serve_times, args=(theirs, options), daemon=True)
         self.process.start()
 
     def add_times(self, name, lines, host):
-        """Gives each line its unobserved times. Returns why one has none."""
+        """Adds unobserved times to each line. Returns the reasons why lines have none."""
         if not lines:
             return ""
         self.pipe.send((name, [(line["inputs_on"], line["outputs_on"]) for line in lines]))
         times, reason = self.pipe.recv()
         for line, kernel_ns in zip(lines, times):
-            events = line.pop("events")  # stay last
+            events = line.pop("events")  # the key stays the last one
             line["unobserved"] = {"kernel_ns": kernel_ns, "host": host}
             line["events"] = events
         del lines[len(times):]
@@ -301,7 +303,7 @@ class Nobody:
 
 
 def serve_times(pipe, options):
-    """Makes the same list of calls and times those that are asked for, in its order."""
+    """Makes the same list of calls and times those that are requested, in this order."""
     importlib.import_module("torch")
     recorder = Recorder(os.path.abspath(options.recorder), record=False)
     torch = opened_torch(options)
@@ -328,7 +330,7 @@ def serve_times(pipe, options):
 
 
 def timed(recorder, torch, inputs, call, place, inputs_on):
-    """Nanoseconds of the call on the GPU, launches hidden behind a pause."""
+    """Returns the time of the call on the GPU in nanoseconds; a pause hides the launches."""
     if recorder.library.uvm_prepare(PLACES[place], 0) < 0:
         raise RuntimeError("managed memory was refused")
     for tensor in inputs if inputs_on == "host" else ():
@@ -354,13 +356,13 @@ def chosen(options, torch):
 
 
 def lot(name):
-    """0 to 99, from the name alone."""
+    """Returns a number from 0 to 99 that depends on the name alone."""
     return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % 100
 
 
 def measured(recorder, torch, name, inputs, call, places, several):
-    """The call's lines, and why there are no more."""
-    call(*inputs)  # libraries choose and load their kernels
+    """Returns the call's lines, and the reason why there are no more."""
+    call(*inputs)  # makes libraries choose and load their kernels
     torch.cuda.synchronize()
     recorder.library.uvm_learn()
     call(*inputs)

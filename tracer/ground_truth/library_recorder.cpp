@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA functions for library_calls.py, as a library with C names: PyTorch allocates through it (a pluggable
-// allocator), and CUPTI's records of a call come back as JSON. One thread calls all of it but the allocator's two.
+// allocator), and it returns CUPTI's records of a call as JSON. One thread calls all of it except for the allocator's
+// two functions.
 //
-// A call is made several times with the same allocations. learn(): the next one shows them. prepare(place): they are
-// made beforehand, where `place` says, and handed out in their order; what the call frees stays until release_all().
+// A call is made several times with the same allocations. After learn(), the next call shows them. prepare(place) makes
+// them in advance, where `place` says, and they are handed out in order; memory that the call frees stays until
+// release_all().
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -31,14 +33,15 @@ struct Block {
 struct State {
   std::mutex mutex;
   ManagedBudget budget;
-  std::optional<FreeMemory> room;  // free memory when uvm_ask_once() was called; empty: queried at each allocation
+  // free memory when uvm_ask_once() was called; empty: it is queried at each allocation
+  std::optional<FreeMemory> room;
   bool learning = false;
-  std::vector<std::size_t> sizes;  // of the call, in order
+  std::vector<std::size_t> sizes;  // sizes of the call's allocations, in order
   std::vector<Block> prepared;
-  std::unordered_map<void*, std::size_t> live;  // all that was allocated and not freed, and its size
+  std::unordered_map<void*, std::size_t> live;  // sizes of all live allocations, by address
   std::size_t handed_out = 0;
-  bool surprised = false;  // the call wanted something else than the one before
-  std::string text;        // the last answer
+  bool surprised = false;  // the call requested other sizes than the previous one
+  std::string text;        // the last returned text
 };
 State& state() {
   static State instance;
@@ -135,7 +138,7 @@ void uvm_release(void* memory, std::size_t /*bytes*/, int /*device*/, void* /*st
   free_managed(memory);
 }
 
-// Creates the context of `device` and, if `record` is not 0, begins to record. An empty text, or what went wrong.
+// Creates the context of `device` and, if `record` is not 0, begins to record. Returns an empty text, or the error.
 const char* uvm_start(int device, int record) {
   State& shared = state();
   try {
@@ -174,10 +177,10 @@ void uvm_move_to_host(const void* memory, std::size_t bytes) {
   if (bytes != 0) prefetch(static_cast<const char*>(memory), bytes, kHost);
 }
 
-// From now on allocations are not preceded by the question how much is free: they count against what is free now.
+// From now on allocations do not query the free memory: they count against the memory that is free now.
 void uvm_ask_once() { state().room = free_memory(); }
 
-// All that is allocated, to the host. Returns its bytes.
+// Moves all live allocations to the host. Returns their bytes.
 unsigned long long uvm_move_all_to_host() {
   constexpr int kHost = -1;
   unsigned long long sum = 0;
@@ -189,7 +192,7 @@ unsigned long long uvm_move_all_to_host() {
   return sum;
 }
 
-// The i-th of them: address and size.
+// Returns address and size of the i-th prepared allocation.
 unsigned long long uvm_prepared_address(int i) {
   return reinterpret_cast<unsigned long long>(state().prepared.at(static_cast<std::size_t>(i)).memory);
 }
@@ -205,14 +208,14 @@ void uvm_release_all() {
   shared.handed_out = 0;
 }
 
-// host_speed.h, as JSON; valid until the next answer.
+// Returns the results of host_speed.h as JSON; valid until the next call.
 const char* uvm_host_speed() {
   State& shared = state();
   shared.text = to_json(measure_host_speed());
   return shared.text.c_str();
 }
 
-// Returns CUPTI's records since the last call, as JSON; valid until the next one.
+// Returns CUPTI's records since the last call, as JSON; valid until the next call.
 const char* uvm_take() {
   State& shared = state();
   shared.text = to_json(take_recording());

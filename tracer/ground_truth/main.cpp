@@ -33,7 +33,7 @@ namespace uvmtrace::ground_truth {
 namespace {
 
 constexpr int kExitFailed = 1, kExitUsage = 2;
-constexpr int kAttempts = 3;  // of an experiment whose records were dropped
+constexpr int kAttempts = 3;  // for an experiment whose records were dropped
 
 constexpr const char* kUsage =
     R"(usage: uvm_experiments [options] --output FILE.jsonl     experiments with known accesses
@@ -161,7 +161,7 @@ Options parse(int count, char** arguments) {
   return options;
 }
 
-// Beside the target until it is whole.
+// A file beside the target that replaces it when complete.
 class OutputFile {
  public:
   explicit OutputFile(std::string path) : path_(std::move(path)), part_(path_ + ".part") {
@@ -242,7 +242,8 @@ class Timed {
   }
 
  private:
-  // Returns the listener's counts since the last call. A GPU fault of CUPTI is a batch, and counts as its replay.
+  // Returns the listener's counts since the last call. Each GPU fault record of CUPTI is a batch, and also counts as a
+  // replay.
   Timing take() {
     Timing timing;
     if (observer_ == Observer::kCupti) {
@@ -289,7 +290,7 @@ void time_without_listener(Worker& nobody, std::size_t i, std::uint32_t runs, Un
   }
 }
 
-// Runs both parts of the experiment in turns: half of the unobserved runs, the recorded one, the other half.
+// Runs both parts of the experiment in turns: half of the unobserved runs, the recorded run, the other half.
 void make_one(Runner& runner, Worker* nobody, const Options& options, const Experiment& experiment, std::size_t i,
               std::uint32_t repeat, const std::string& host, std::FILE* out, Counts& counts) {
   try {
@@ -401,9 +402,10 @@ int compare_observers(const Options& options) {
   return 0;
 }
 
-// The written part stays in the .part file when the program is ended early.
+// If the program ends early, the written part stays in the .part file.
 int make_calls(const Options& options) {
-  const FirstCalls first = time_first_calls(static_cast<int>(options.device));  // before anything else of this process
+  // before any other CUDA call of this process
+  const FirstCalls first = time_first_calls(static_cast<int>(options.device));
   announce(open_gpus(options), measure_host_speed());
   ManagedBudget budget(options.share);
   OutputFile output(options.calls);

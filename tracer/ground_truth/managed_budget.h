@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit on managed memory of this program: at most half of the free memory. Managed memory beyond the card's free
-// memory would make the driver evict, and on a shared machine hang other people's work.
+// The limit on managed memory of this program: at most half of the free memory. With more managed memory than the card
+// has free, the driver would evict, and on a shared machine hang other people's work.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,12 @@ struct Refusal : std::runtime_error {
 
 class ManagedBudget {
  public:
-  // `share_percent` of the free device memory; from 1 to kLargestSharePercent, larger values count as that.
+  // `share_percent` of the free device memory may be used: from 1 to kLargestSharePercent; larger values count as the
+  // largest.
   explicit ManagedBudget(std::uint32_t share_percent = kDefaultSharePercent);
 
-  // Returns why `bytes` more must not be allocated, in one line, when the device has `free_device_bytes` free and the
-  // host `free_host_bytes`; empty if they may. Memory handed out before counts in full, resident or not.
+  // Returns in one line why `bytes` more must not be allocated if the device has `free_device_bytes` free and the host
+  // `free_host_bytes`; empty if they may. Memory allocated before counts in full, resident or not.
   std::string refusal(std::uint64_t bytes, std::uint64_t free_device_bytes, std::uint64_t free_host_bytes) const;
 
   void allocated(std::uint64_t bytes) { live_bytes_ += bytes; }

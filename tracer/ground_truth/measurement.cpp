@@ -7,7 +7,7 @@ namespace uvmtrace::ground_truth {
 
 namespace {
 
-// Faults grow to the end of their 2 MB block, so events may lie this far beyond the allocation, or before it.
+// Faults are extended to the end of their 2 MB block, so events may lie this far beyond the allocation, or before it.
 constexpr std::uint64_t kNeighbourhood = kBlockBytes;
 
 const char* kind_name(CounterKind kind) {
@@ -61,7 +61,7 @@ std::string ranges_text(const std::vector<ByteRange>& ranges) {
 
 std::string touches_text(const Experiment& experiment) {
   std::string out = "[";
-  // Touches of a `cpu` experiment are the host's and show in its events; the format has touches for kernels.
+  // Touches of a `cpu` experiment are the host's and appear in its events; the format has touches for kernels only.
   if (experiment.mode == Mode::kOrdered || experiment.mode == Mode::kParallel) {
     for (const Touch& touch : experiment.touches) {
       if (out.size() > 1) out += ',';
@@ -71,7 +71,8 @@ std::string touches_text(const Experiment& experiment) {
   return out + ']';
 }
 
-// A loop over memory that is on the host or the other GPU moves all of it; less means that records are missing.
+// Returns the bytes that must migrate: a loop over memory on the host or the other GPU moves all of it. If fewer move,
+// records are missing.
 std::uint64_t least_bytes_to_gpu(const Experiment& experiment) {
   const bool everything = experiment.mode == Mode::kStreamRead || experiment.mode == Mode::kVectorAdd ||
                           experiment.mode == Mode::kPrefetch || experiment.mode == Mode::kPrefetchAndBack;
@@ -86,7 +87,7 @@ bool has_kernel(const Experiment& experiment) {
   return experiment.mode != Mode::kPrefetch && experiment.mode != Mode::kPrefetchAndBack;
 }
 
-// Everything but the events, without the closing brace.
+// Formats everything but the events, without the closing brace.
 std::string beginning(const Experiment& experiment, const Measurement& measurement, std::uint32_t repeat) {
   std::string out = "{\"name\":\"" + experiment.name + (repeat > 1 ? "_rep" + std::to_string(repeat) : "") +
                     "\",\"mode\":\"" + mode_text(experiment) + "\",\"bytes\":" + std::to_string(experiment.bytes) +

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What each record costs that a listener of the UVM driver gets.
+"""Determines the cost of each record that a listener of the UVM driver receives.
 
     observer_costs.py OBSERVER.jsonl...
 
-OBSERVER.jsonl: of `uvm_experiments --observer`. Prints for each kind of experiment how much longer kernels take under
-each listener, in the median, and the costs per raw fault, replay and migration that explain the difference best (least
-relative squares; none below 0).
+OBSERVER.jsonl is the output of `uvm_experiments --observer`. For each kind of experiment, prints how much longer
+kernels take under each listener, in the median, and the costs per raw fault, replay and migration that explain the
+difference best (least relative squares; none below 0).
 """
 import json
 import statistics
@@ -35,7 +35,7 @@ def read(paths):
 
 
 def solve(rows, values):
-    """The least squares of rows x costs = values, no cost below 0."""
+    """Returns the least-squares solution of rows x costs = values, with no cost below 0."""
     active = list(range(len(rows[0])))
     while active:
         n = len(active)
@@ -58,7 +58,7 @@ def solve(rows, values):
 
 
 def costs_of(lines, who):
-    """Nanoseconds per raw fault, replay and migration. Faults and replays are counted by the driver's queue."""
+    """Returns the nanoseconds per raw fault, replay and migration. The driver's queue counts faults and replays."""
     rows, values = [], []
     for line in lines:
         alone = median_of(line, "nobody", "kernel_ns")

@@ -7,7 +7,7 @@ namespace {
 
 // Sizes in percent of the free memory: one that fits, and one that does not.
 constexpr std::uint64_t kFits = 50, kBeyond = 130;
-constexpr std::uint64_t kUnit = std::uint64_t{64} << 20;  // arrays are multiples of it: 32 blocks
+constexpr std::uint64_t kUnit = std::uint64_t{64} << 20;  // arrays are multiples of it: 32 VA blocks
 
 std::uint64_t share_of(std::uint64_t bytes, std::uint64_t percent) { return bytes / 100 * percent / kUnit * kUnit; }
 

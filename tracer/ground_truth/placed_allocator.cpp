@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory for remote_calls.py, as a pluggable allocator of PyTorch: on the GPU, or pinned memory of the host that the
-// GPU reads and writes in place. What is freed is kept for the next allocation of its size and place, since pinning
-// memory takes some 0.4 ms per MB, many times what a kernel needs to fill it.
+// GPU reads and writes in place. Freed memory is kept for the next allocation of the same size and place, because
+// pinning memory takes some 0.4 ms per MB, many times as long as a kernel takes to fill it.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -58,7 +58,7 @@ void placed_release(void* memory, std::size_t bytes, int /*device*/, void* /*str
   shared.kept[{shared.place_of.at(memory), bytes}].push_back(memory);
 }
 
-// Gives back what is kept.
+// Frees the memory that is kept for reuse.
 void placed_trim() {
   State& shared = state();
   const std::lock_guard lock(shared.mutex);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program for `uvmtrace faults` to record: 32 MB of managed memory are written by the GPU, read by the host, and doubled by
-// the GPU. raw_faults_smoke.sh runs it.
+// A program for `uvmtrace faults` to record: the GPU writes 32 MB of managed memory, the host reads them, and the GPU
+// doubles them. raw_faults_smoke.sh runs it.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -6,11 +6,12 @@
     raw_lines.py --calls CALLS.jsonl LOG > lines.jsonl
     uvmsim validate lines.jsonl --system h200-sxm-pcie5
 
-A line has the batches and copies as CUPTI would tell them, and `raw`: raw faults in all, and the medians per batch of raw
-faults, distinct pages and distinct SMs. Times are of the observed run. Of the patterns, grid-stride loops and lanes on pages
-of their own have a mode there (stream_rd, stream_wr, parallelN); the others, and sections that dropped events, are left out
-and counted on standard error. --calls: LOG is of `uvmtrace faults` over library_calls.py, which wrote CALLS.jsonl; its lines
-come back with `raw`, those without a section in LOG as they are. Exit status 2: not such a log.
+A line has the batches and copies as CUPTI would report them, and `raw`: the number of raw faults, and the medians
+per batch of raw faults, distinct pages and distinct SMs. Times are those of the observed run. Of the patterns,
+grid-stride loops and lanes on separate pages have a mode in the format (stream_rd, stream_wr, parallelN); the
+others, and sections that dropped events, are left out and counted on standard error. --calls: LOG is a log of
+`uvmtrace faults` of a run of library_calls.py, which wrote CALLS.jsonl; its lines are printed again with `raw`, or
+unchanged if LOG has no section for them. Exit status 2: the file is not such a log.
 """
 import json
 import os
@@ -23,14 +24,15 @@ PAGE, BLOCK = 4096, 2 << 20
 
 
 def median(values):
-    """As `uvmsim validate` takes it: of an even number the mean of the middle two, rounded down."""
+    """Returns the median as `uvmsim validate` defines it: of an even number of values the mean of the middle two,
+    rounded down."""
     values = sorted(values)
     middle = len(values) // 2
     return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) // 2
 
 
 def mode_of(head):
-    """The mode of the line with its keys; nothing if the format has none."""
+    """Returns the mode of the line with its keys; nothing if the format has none."""
     write = head["write"]
     if head["pattern"] == "loop":
         return {"mode": "stream_wr" if write else "stream_rd", "touches": [], "loop_threads": head["threads"],
@@ -95,7 +97,7 @@ def with_contents(calls, path):
                 written += 1
                 if raw is not None:
                     given += 1
-                    events = line.pop("events", None)  # stay last
+                    events = line.pop("events", None)  # the key stays the last one
                     line["raw"] = raw
                     if events is not None:
                         line["events"] = events

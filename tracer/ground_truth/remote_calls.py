@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times of single PyTorch calls whose inputs or outputs stay in host memory: a line per call and side, in the form of
-library calls (sim/validate/README.md), with `remote` where a side stays on the host, for `uvmsim validate`.
+"""Measures the times of single PyTorch calls whose inputs or outputs stay in host memory, for `uvmsim validate`. It
+writes a line per call and variant, in the form of library calls (sim/validate/README.md); `remote` names the side
+that stays on the host.
 
     remote_calls.py ALLOCATOR.so OUTPUT.jsonl [--list first|classes|both] [--only TEXT] [--seconds N]
 
-ALLOCATOR.so is built beside uvm_experiments (uvm_placed_allocator). The memory is pinned, nothing is managed, so no
-fault and no migration takes part. Each call runs with everything on the GPU, with its inputs on the host, and with what
-it allocates on the host (its workspaces, too); the first run of each is not counted. Times are durations of kernels as
-CUPTI's activity records give them, the median of three calls: these records change no kernel's time, and the time
-between events around a call holds its launches, too. Calls whose kernels differ from run to run are left out and named.
+ALLOCATOR.so is built beside uvm_experiments (uvm_placed_allocator). The memory is pinned and nothing is managed, so
+there are no faults and no migrations. Each call runs in three variants: with everything on the GPU, with its inputs
+on the host, and with the memory that it allocates (including workspaces) on the host. The first run of each is not
+counted. Times are durations of kernels from CUPTI's activity records, the median of three calls. These records do
+not change a kernel's time, whereas the time between events around a call would include its launches. Calls whose
+kernels differ from run to run are left out and named.
 """
 import argparse
 import ctypes
@@ -32,7 +34,7 @@ def every_call(options, torch):
 
 
 def recorded_kernels(torch, call, repeats, path):
-    """The kernels of so many calls, in order, as the profiler's file describes them."""
+    """Returns the kernels of `repeats` calls, in order, as the profiler's file describes them."""
     from torch.profiler import ProfilerActivity, profile
     with profile(activities=[ProfilerActivity.CUDA]) as recording:
         for _ in range(repeats):
@@ -47,7 +49,7 @@ def recorded_kernels(torch, call, repeats, path):
 class Timer:
     def __init__(self, torch, scratch):
         self.torch = torch
-        self.scratch = scratch  # a file's name
+        self.scratch = scratch  # name of a file
 
     def elapsed_ms(self, call):
         begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -58,7 +60,7 @@ class Timer:
         return begin.elapsed_time(end)
 
     def kernels(self, call, repeats):
-        """The kernels of one call, and the durations of them in each, in ns; None if calls differ."""
+        """Returns the kernels of one call, and the durations of each in ns; None if calls differ."""
         found = recorded_kernels(self.torch, call, repeats, self.scratch)
         count = len(found) // repeats
         runs = [found[i * count:(i + 1) * count] for i in range(repeats)]
@@ -71,7 +73,7 @@ class Timer:
 
 
 def lines_of(name, call):
-    """A line per side that was remote."""
+    """Returns a line per side that was remote."""
     def middle(place):
         return [sorted(times)[len(times) // 2] for times in zip(*call[place + "_kernel_ns"])]
 
@@ -88,7 +90,7 @@ def lines_of(name, call):
 
 
 def described(role, tensors):
-    """Each once, also where a call takes it twice."""
+    """Describes each tensor once, even if a call takes it twice."""
     lines, seen = [], set()
     for i, tensor in enumerate(tensors):
         if tensor.numel() and tensor.data_ptr() not in seen:

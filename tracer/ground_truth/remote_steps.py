@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times of the kernels of whole training steps with every tensor on the GPU, and with every tensor in pinned host memory.
+"""Measures the times of the kernels of whole training steps with every tensor on the GPU, and with every tensor in
+pinned host memory.
 
     remote_steps.py ALLOCATOR.so OUTPUT.jsonl MODEL[,MODEL...]
 
 ALLOCATOR.so is built beside uvm_experiments (uvm_placed_allocator). The models are those of
-workloads/recipes/paper_models.py. A line per kernel name of a model: `model`, `kernel`, `count`, `device_ns` and
-`remote_ns` (sums over a settled step, by CUPTI's activity records, which change no kernel's time), and `launches`: grid,
-block, and both times of each, in order.
+workloads/recipes/paper_models.py. There is a line per kernel name of a model: `model`, `kernel`, `count`,
+`device_ns` and `remote_ns` (sums over a settled step, by CUPTI's activity records, which change no kernel's time),
+and `launches`: grid, block, and both times of each, in order.
 """
 import argparse
 import ctypes
@@ -19,7 +20,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 
 
 def step_of(torch, paper_models, name):
-    """Returns a function for one training step, with everything allocated that outlives it."""
+    """Returns a function for one training step, after allocating everything that outlives a step."""
     model, inputs, loss_of = paper_models.MODELS[name](0)
     model = model.train().cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
@@ -34,7 +35,8 @@ def step_of(torch, paper_models, name):
 
 
 def lines_of(name, kernels):
-    """By the kernel's name: the n-th of a name in one step is the n-th in the other; streams may change their order."""
+    """Groups by kernel name: the n-th launch of a name in one step is matched with the n-th in the other, because
+    streams may change the order of launches."""
     launches = {}
     for place in ("device", "remote"):
         for kernel in kernels[place]:

@@ -15,7 +15,8 @@ namespace uvmtrace::ground_truth {
 
 namespace {
 
-// Memory of either kind, freed at the end of the scope. No budget: that it exceeds the GPU is the point.
+// Memory of either kind, freed at the end of the scope. There is no budget, because it is meant to exceed the GPU's
+// memory.
 class Memory {
  public:
   enum class Kind : std::uint8_t { kManaged, kDevice };

@@ -216,7 +216,8 @@ CallTimes CallRunner::run(const CallProgram& program) {
   const std::string refusal = budget_.refusal(program.bytes, room.device_bytes, room.host_bytes);
   if (!refusal.empty()) throw Refusal(refusal);
   const bool frees = !program.steps.empty() && program.steps.back().act == Act::kFree;
-  // CUDA cuts less than 2 MB from memory that others use, too: a block of its own unless the free is measured.
+  // CUDA places allocations below 2 MB in memory that others use too. The program therefore gets a block of its own,
+  // unless the free is measured.
   const std::uint64_t allocated = frees ? program.bytes : std::max(program.bytes, kBlockBytes);
   std::vector<EventPair> events(program.steps.size());
   for (const Step& step : program.steps) {

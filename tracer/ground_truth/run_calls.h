@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes one program of call_programs.h on the GPU and times its calls. Nothing may record meanwhile.
+// Runs one program of call_programs.h on the GPU and times its calls. Nothing may record meanwhile.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class CallRunner {
   CallRunner(const CallRunner&) = delete;
   CallRunner& operator=(const CallRunner&) = delete;
 
-  // Throws Refusal before anything is allocated, DeviceError when a CUDA call fails.
+  // Throws Refusal before anything is allocated, DeviceError if a CUDA call fails.
   CallTimes run(const CallProgram& program);
 
  private:
@@ -37,10 +37,10 @@ class CallRunner {
 // The times of a process's first calls: its context, its first kernels. For a process that has not used CUDA yet.
 struct FirstCalls {
   double context_us = 0;
-  double first_launch_us = 0, first_sync_us = 0, second_launch_us = 0;  // of one kernel
-  double other_kernel_us = 0;                                           // the first launch of another one
+  double first_launch_us = 0, first_sync_us = 0, second_launch_us = 0;  // of the first kernel
+  double other_kernel_us = 0;                                           // the first launch of another kernel
   double first_managed_us = 0;                                          // cudaMallocManaged of 2 MB
-  double first_prefetch_us = 0;                                         // of these, written by the host, to the GPU
+  double first_prefetch_us = 0;  // a prefetch of this memory to the GPU after the host wrote it
 };
 FirstCalls time_first_calls(int device);
 std::string to_line(const FirstCalls& times);

@@ -14,7 +14,7 @@ namespace uvmtrace::ground_truth {
 namespace {
 
 constexpr std::uint64_t kMostTouches = std::uint64_t{1} << 20;
-constexpr std::uint64_t kPauseNs = 40'000;  // longer than it takes to launch a kernel and two events
+constexpr std::uint64_t kPauseNs = 40'000;  // longer than launching a kernel and two events
 
 template <class T>
 T* device_memory(std::uint64_t bytes) {
@@ -71,7 +71,7 @@ Runner::~Runner() {
   cudaFree(sink_);
 }
 
-// On zeroed ordinary device memory, which all of them may read and write.
+// Loads the kernels by running them on zeroed ordinary device memory, which all of them may read and write.
 void Runner::load_kernels() {
   constexpr std::uint64_t kBytes = 3 * kPageBytes;
   char* scratch = device_memory<char>(kBytes);
@@ -191,7 +191,7 @@ void Runner::execute(const Experiment& experiment, char* data) {
   }
 }
 
-// The kernel again, everything resident and no advice left: the median of three.
+// Runs the kernel again with everything resident and without advice. Returns the median of three times.
 std::uint64_t Runner::native_ns(const Experiment& experiment, char* data) {
   if (experiment.mode == Mode::kPrefetch || experiment.mode == Mode::kPrefetchAndBack) return 0;
   if (experiment.advise != "none") {
@@ -209,7 +209,7 @@ std::uint64_t Runner::native_ns(const Experiment& experiment, char* data) {
   for (const KernelRecord& kernel : recording.kernels) {
     if (kernel.start_ns >= begin) times.push_back(kernel.end_ns - kernel.start_ns);
   }
-  if (times.size() != kRuns) return 0;  // not measured rather than measured wrong
+  if (times.size() != kRuns) return 0;  // a missing time is better than a wrong one
   std::sort(times.begin(), times.end());
   return times[kRuns / 2];
 }

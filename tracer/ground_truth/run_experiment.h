@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes one experiment on the GPU.
+// Runs one experiment on the GPU.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace uvmtrace::ground_truth {
 
 class Runner {
  public:
-  // Allocates what the kernels need beside managed memory, and loads all kernels, so that none is loaded while
-  // measured. `peer`: the GPU of Experiment::peer_resident, or kNoPeer.
+  // Allocates the memory that kernels need in addition to managed memory, and loads all kernels, so that none is loaded
+  // during a measurement. `peer`: the GPU of Experiment::peer_resident, or kNoPeer.
   Runner(int device, int peer, ManagedBudget& budget);
   ~Runner();
   Runner(const Runner&) = delete;
@@ -21,8 +21,8 @@ class Runner {
 
   // Runs the experiment under CUPTI. Throws Refusal before anything is allocated, DeviceError if a CUDA call fails.
   Measurement run(const Experiment& experiment);
-  // Times the experiment by CUDA events and the host's clock, with or without CUPTI; calls `prepared` when memory is as
-  // the experiment wants it. Throws as run() does.
+  // Times the experiment by CUDA events and the host's clock, with or without CUPTI; calls `prepared` when the memory
+  // is in the experiment's initial state. Throws as run() does.
   Timing time(const Experiment& experiment, const std::function<void()>& prepared);
 
  private:
@@ -31,7 +31,7 @@ class Runner {
   void execute(const Experiment& experiment, char* data);
   std::uint64_t native_ns(const Experiment& experiment, char* data);
   void load_kernels();
-  // Does `work` of the host and adds its time.
+  // Runs `work` on the host and adds its time.
   template <class F>
   void by_host(F&& work);
 

@@ -15,13 +15,13 @@ namespace uvmtrace::ground_truth {
 
 class FaultRunner {
  public:
-  // Opens the queue; the GPU is open. `most_blocks`: the largest grid. Throws DeviceError.
+  // Opens the queue; the GPU must be open. `most_blocks`: the largest grid. Throws DeviceError.
   FaultRunner(ManagedBudget& budget, std::uint32_t most_blocks);
   ~FaultRunner();
   FaultRunner(const FaultRunner&) = delete;
   FaultRunner& operator=(const FaultRunner&) = delete;
 
-  // Runs one and returns its section of the log. Throws Refusal or DeviceError.
+  // Runs one experiment and returns its section of the log. Throws Refusal or DeviceError.
   std::string run(const FaultExperiment& experiment);
   std::uint64_t dropped() const { return dropped_; }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two processes do to each other on one GPU, within its memory: how long each computes at a time and what the
-// switch costs, and what faults of one cost while the other computes or faults, too.
+// Measures how two processes affect each other on one GPU, within its memory: how long each computes at a time, the
+// cost of the switch, and the cost of one's faults while the other computes or faults too.
 //
-//   uvm_two_processes FILE [MILLISECONDS_OF_WATCHING]
+//      uvm_two_processes FILE [MILLISECONDS_OF_WATCHING]
 //
-// FILE gets JSON lines, one per process and experiment. Every experiment starts its processes anew. Managed memory: two
-// times 1.1 GB, refused where that is more than a quarter of what is free.
+// FILE receives JSON lines, one per process and experiment. Every experiment starts its processes anew. Managed memory:
+// two times 1.1 GB, refused if that is more than a quarter of the free memory.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -27,7 +27,7 @@
 namespace uvmtrace::ground_truth {
 namespace {
 
-constexpr std::uint64_t kGapNs = 20000;  // a watcher that sees no time pass for so long did not run
+constexpr std::uint64_t kGapNs = 20000;  // if a watcher sees no time pass for this long, it did not run
 constexpr std::uint32_t kMostGaps = 4096;
 constexpr std::uint64_t kRows = 4096, kColumns = 11008, kLayers = 6;
 constexpr std::uint32_t kThreads = 256;
@@ -42,7 +42,7 @@ __device__ unsigned long long now_ns() {
   return now;
 }
 
-// One thread that looks at the clock all the time.
+// One thread that reads the clock continuously.
 __global__ void watch(unsigned long long duration_ns, Gap* gaps, std::uint32_t* count) {
   const unsigned long long begin = now_ns();
   unsigned long long last = begin;
@@ -61,7 +61,7 @@ __global__ void spin(std::uint64_t rounds, float* out) {
   out[threadIdx.x] = value;
 }
 
-// A vector times a matrix, a thread per column; `out` may alias, so rows are read one after the other.
+// Multiplies a vector by a matrix, a thread per column; `out` may alias, so rows are read one after the other.
 __global__ void product(const float* x, const float* matrix, float* out) {
   const std::uint64_t j = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x;
   if (j >= kColumns) return;
@@ -69,7 +69,7 @@ __global__ void product(const float* x, const float* matrix, float* out) {
   for (std::uint64_t k = 0; k < kRows; ++k) out[j] += x[k] * matrix[k * kColumns + j];
 }
 
-// Between the processes of an experiment.
+// Memory that the processes of an experiment share.
 struct Shared {
   pthread_barrier_t barrier;
   std::uint64_t free_bytes[2];
@@ -120,7 +120,7 @@ void run_watch(const Place& place, std::uint64_t duration_ns) {
   print_gaps(place, gaps, count);
 }
 
-// Kernels of a known length with pauses between them: how long a newcomer waits.
+// Runs kernels of a known length with pauses between them, which shows how long a newcomer waits.
 void run_visits(const Place& place) {
   auto* const out = device_memory<float>(kThreads);
   constexpr std::uint64_t kRounds = 100000;
@@ -138,7 +138,7 @@ void run_visits(const Place& place) {
   std::fprintf(place.file, "]");
 }
 
-// A kernel of fixed work that never faults.
+// Runs a kernel of fixed work that never faults.
 void run_spin(const Place& place) {
   auto* const out = device_memory<float>(kThreads);
   constexpr std::uint64_t kRounds = 20000000;
@@ -206,7 +206,7 @@ void run_products(const Place& place) {
 
 using Role = std::function<void(const Place&)>;
 
-// The roles, each in a process of its own, at the same time.
+// Runs the roles at the same time, each in a process of its own.
 bool experiment(const char* name, const char* output, const std::vector<Role>& roles) {
   std::fprintf(stderr, "%s\n", name);
   auto* const shared = static_cast<Shared*>(
@@ -222,7 +222,7 @@ bool experiment(const char* name, const char* output, const std::vector<Role>& r
       children.push_back(child);
       continue;
     }
-    alarm(60);  // a process that fails leaves the others waiting
+    alarm(60);  // if a process fails, the others would wait for it forever
     char* text = nullptr;
     std::size_t size = 0;
     FILE* const memory = open_memstream(&text, &size);
@@ -258,7 +258,8 @@ Role opened(const Role& role) {
   };
 }
 
-// What a context takes: the first process looks before and after the second creates its own.
+// Measures the memory of a context: the first process reads the free memory before and after the second creates its
+// context.
 void see_contexts(const Place& place) {
   if (place.process == 0) open_device(0);
   if (place.process == 0) place.shared.free_bytes[0] = free_memory().device_bytes;
@@ -275,7 +276,8 @@ void see_contexts(const Place& place) {
 int run(const char* output, std::uint64_t watch_ns) {
   const Role watching = opened([=](const Place& place) { run_watch(place, watch_ns); });
   const Role visiting = opened(run_visits), spinning = opened(run_spin), products = opened(run_products);
-  // Beside products, whose memory is prepared meanwhile: it meets them twice, and watches for long.
+  // Runs beside products, which prepare their memory at the same time; it therefore takes part in both phases, and
+  // watches for a long time.
   const Role beside = opened([=](const Place& place) {
     run_watch(place, 1500000000);
     place.meet();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The medians of what uvm_two_processes wrote: two_processes_summary.py FILE.jsonl[.gz] > SUMMARY.json"""
+"""Prints the medians of the output of uvm_two_processes: two_processes_summary.py FILE.jsonl[.gz] > SUMMARY.json"""
 import gzip
 import json
 import statistics

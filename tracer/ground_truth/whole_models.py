@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Wall times of whole training steps on managed memory while nobody listens.
+"""Measures the wall times of whole training steps on managed memory without a listener.
 
     whole_models.py RECORDER.so OUTPUT.jsonl MODEL[,MODEL...] [--iterations N] [--seconds S]
 
-RECORDER.so is built beside uvm_experiments. The models are those of workloads/recipes/paper_models.py, which names what it
-needs; every tensor is one managed allocation, freed when it dies. Two ways in turns, a line each:
-  new    what lives from step to step (weights, momentum) stays on the GPU; everything else is new memory in each step
-  host   before each step everything that lives is moved to the host: the step brings it back by faults
-The first step of each way is left out of its times. --seconds: begin no model after that many.
+RECORDER.so is built beside uvm_experiments. The models are those of workloads/recipes/paper_models.py, which names
+its requirements. Every tensor is one managed allocation, freed when it dies. Two variants alternate, with a line
+each:
+  new    memory that lives from step to step (weights, momentum) stays on the GPU; everything else is new memory in
+         each step
+  host   before each step everything that lives is moved to the host, so that the step fetches it by faults
+The first step of each variant is left out of its times. --seconds: begin no model after this time.
 """
 import argparse
 import ctypes

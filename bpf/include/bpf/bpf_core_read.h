@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libbpf's header of the same name. BPF_CORE_READ(a, b, c) is a->b->c with every step a checked read: what is
-// not the driver's reads as 0, as in the kernel. Nothing is relocated: policy and simulator share one layout.
+// Stand-in for libbpf's header of the same name. BPF_CORE_READ(a, b, c) is a->b->c with every step a checked read:
+// memory outside of the driver's objects reads as 0, as in the kernel. Nothing is relocated, because policy and
+// simulator share one layout.
 #ifndef UVMSIM_BPF_CORE_READ_H
 #define UVMSIM_BPF_CORE_READ_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libbpf's header of the same name: the macros that declare programs and maps, and the helpers that there are
-// in the simulator (bpf/host/helpers.cpp). One that is not here is refused when the policy is built.
+// Stand-in for libbpf's header of the same name: the macros that declare programs and maps, and the helpers that the
+// simulator implements (bpf/host/helpers.cpp). A policy with other helpers is refused when it is built.
 #ifndef UVMSIM_BPF_HELPERS_H
 #define UVMSIM_BPF_HELPERS_H
 
@@ -55,7 +55,8 @@ enum libbpf_pin_type { LIBBPF_PIN_NONE, LIBBPF_PIN_BY_NAME };
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
 #endif
 
-// The name in the object file says what the simulator brings; whatever else is missing there is refused.
+// The symbol name marks functions that the simulator implements; a policy that needs other undefined symbols is
+// refused.
 #define UVMSIM_BPF_HELPER(name) __asm__("uvmsim_bpf_" #name)
 
 void *bpf_map_lookup_elem(void *map, const void *key) UVMSIM_BPF_HELPER(map_lookup_elem);

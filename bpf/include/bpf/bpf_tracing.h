@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libbpf's header of the same name. In the kernel a program gets its arguments as an array of 64-bit words
-// that these macros take apart; here they are plain functions.
+// Stand-in for libbpf's header of the same name. In the kernel these macros extract a program's arguments from an array
+// of 64-bit words; here programs are plain functions.
 #ifndef UVMSIM_BPF_TRACING_H
 #define UVMSIM_BPF_TRACING_H
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comes after a policy's source in the same compilation: `uvmsim bpf build` includes it. It sees the types that the policy
-// was written against, whichever version of them, and hands the host what it needs to know of them (program.h).
+// `uvmsim bpf build` includes this file after a policy's source in the same compilation. It sees the types that the
+// policy was written against, in any version, and describes them to the host (program.h).
 //
-// Defined before: UVMSIM_OPS, the policy's object of operations; UVMSIM_OPS_V1, _V2 or _V3, which kind; UVMSIM_MAPS,
-// UVMSIM_MAP(name) for each map with a key or UVMSIM_RING(name); UVMSIM_SETTINGS; UVMSIM_NAME; UVMSIM_SOURCE;
-// UVMSIM_PROBES, initialisers of uvmsim_bpf_probes.
+// Macros defined before: UVMSIM_OPS, the policy's object of operations; UVMSIM_OPS_V1, _V2 or _V3, its version;
+// UVMSIM_MAPS, with UVMSIM_MAP(name) for each map that has keys, or UVMSIM_RING(name); UVMSIM_SETTINGS; UVMSIM_NAME;
+// UVMSIM_SOURCE; UVMSIM_PROBES, initialisers of uvmsim_bpf_probes.
 #include <uvmsim/program.h>
 
-// The host's view of the driver is not the policy's: what follows may touch what a policy may only read.
+// The host needs another view of the driver than the policy: the following code may write objects that a policy may
+// only read.
 #if defined(__clang__)
 #define UVMSIM_TRUSTED __attribute__((no_sanitize("kernel-address")))
 #else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The description of a compiled policy for the host (bpf/host), in C: its operations, its maps and the layout of the
-// driver's types as its own headers have them. end_of_policy.h fills it in.
+// driver's types in its own headers. end_of_policy.h fills it in.
 #ifndef UVMSIM_BPF_PROGRAM_H
 #define UVMSIM_BPF_PROGRAM_H
 
@@ -32,7 +32,8 @@ struct uvmsim_bpf_hooks {
   int (*prepare)(void *pmm, void *used, void *unused);
 };
 
-// Called where the driver calls the functions for which the source has kprobes. Null: the source has none there.
+// Called where the driver calls the functions for which the source has kprobes. Null: the source has no kprobe for this
+// function.
 struct uvmsim_bpf_probes {
   int (*get_hint)(void *block, void *context, uvmsim_u64 residency, void *faulted, uvmsim_u64 region, void *tree);
   int (*before_compute)(uvmsim_u64 page, void *tree, void *max_region, void *result);
@@ -48,7 +49,8 @@ struct uvmsim_bpf_layout {
   void (*fill_process)(void *process, int pid);
   void (*fill_tree)(void *tree, const uvmsim_u64 *words, unsigned offset, unsigned leaf_count, unsigned level_count);
   void (*fill_mask)(void *mask, const uvmsim_u64 *words);
-  // For the third interface, otherwise null: fills in the chunk's data for a decision. source: 1 used, 2 unused.
+  // For the third interface, otherwise null: fills in the data about the chunk for a decision. source: 1 used, 2
+  // unused.
   void (*fill_decision)(void *decision, void *pmm, void *chunk, uvmsim_u64 generation, unsigned source);
 };
 
@@ -71,8 +73,8 @@ __attribute__((visibility("hidden"))) void uvmsim_bpf_read_hooks(struct uvmsim_b
 // The host's implementations of the driver's functions that a policy calls; list: a list of chunks.
 void uvmsim_bpf_set_region(void *region, unsigned first, unsigned outer);
 void uvmsim_bpf_move_chunk(void *chunk, void *list, int to_head);
-// For the third interface: a region, or a list and its end. Returns 0, or the driver's number for the reason of a
-// refusal.
+// For the third interface: requests a region, or a list and its end. Returns 0, or the driver's number for the reason
+// of a refusal.
 int uvmsim_bpf_request(void *decision, uvmsim_u64 first, uvmsim_u64 second);
 
 #ifdef __cplusplus
