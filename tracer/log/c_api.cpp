@@ -12,7 +12,7 @@ using uvmtrace::JsonLine;
 
 void write_event(JsonLine&& line) { EventLog::instance().write(std::move(line)); }
 
-// These calls take no time of the program's own: they begin and end now.
+// These events have no duration: they begin and end now.
 JsonLine event(const char* type) {
   JsonLine line = EventLog::instance().host_event(type);
   uvmtrace::put_times(line);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions that the PyTorch helper and programs themselves may call. Both injection libraries export these
-// functions; open the library named by CUDA_INJECTION64_PATH to find them. Safe from any thread, also before CUDA is
-// initialised.
+// functions; to find them, open the library named by CUDA_INJECTION64_PATH. They may be called from any thread, also
+// before CUDA is initialised.
 #pragma once
 
 #include <stdint.h>
@@ -16,7 +16,7 @@ struct uvmtrace_tensor {
   uint32_t mode;  // 1 read, 2 write, 3 both
 };
 
-// Addresses as the allocator gave them, sizes as the program asked for; streams are CUDA's handles.
+// Addresses are those of the allocator, sizes those that the program requested; streams are CUDA's handles.
 void uvmtrace_tensor_alloc(uint64_t va, uint64_t requested_bytes, uint64_t stream);
 void uvmtrace_tensor_free(uint64_t va);
 void uvmtrace_tensor_free_done(uint64_t va);
@@ -26,10 +26,11 @@ void uvmtrace_range_push(const char* name);
 void uvmtrace_range_pop(void);
 void uvmtrace_iteration(uint64_t index, int begin);
 void uvmtrace_operator_begin(const char* name, const struct uvmtrace_tensor* tensors, uint32_t count);
-// The outputs of this thread's running operator: known only when it is done, so this is called just before its end.
+// Records the outputs of this thread's running operator. They are known only when it is done, so call this just before
+// its end.
 void uvmtrace_operator_outputs(const struct uvmtrace_tensor* tensors, uint32_t count);
 void uvmtrace_operator_end(void);
-// Everything recorded so far reaches the log.
+// Writes everything recorded so far to the log.
 void uvmtrace_flush(void);
 
 #ifdef __cplusplus

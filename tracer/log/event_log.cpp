@@ -16,7 +16,7 @@ namespace uvmtrace {
 
 namespace {
 constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
-// A helper must not fill the memory if its log is never opened.
+// Limits the memory that a helper can fill if its log is never opened.
 constexpr std::size_t kMostEarlyBytes = std::size_t{64} << 20;
 constexpr auto kFlushPeriod = std::chrono::milliseconds(200);
 
@@ -112,7 +112,7 @@ void EventLog::drop_everything() {
 }
 
 // A forked child shares the file but has no writer thread: it records nothing, unless it executes another program. The
-// lock is taken around the fork so that no child inherits it locked.
+// lock is held during the fork so that no child inherits it in a locked state.
 void EventLog::before_fork() { instance().mutex_.lock(); }
 void EventLog::after_fork_in_parent() { instance().mutex_.unlock(); }
 void EventLog::after_fork_in_child() {
@@ -159,7 +159,7 @@ void EventLog::write_out(std::unique_lock<std::mutex>& lock) {
   complain("cannot write " + path_ + ": " + std::strerror(error) + "; recording stops here, the program goes on");
 }
 
-// The only thread that writes. It takes no signals: the program's handlers must not run here, and a write beyond the
+// The only thread that writes. It blocks all signals: the program's handlers must not run here, and a write beyond the
 // limit on file sizes raises SIGXFSZ, which ends a process that does not block it.
 void EventLog::run_writer() {
   sigset_t all;

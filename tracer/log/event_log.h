@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer of an event log (README.md says what is in it). One per process, used by an injection library and, through
-// c_api.h, by the PyTorch helper. Never throws, never ends the program it lives in: when the log cannot be written
-// (full disk, missing folder) it says so once on standard error and drops everything from then on.
+// The writer of an event log (README.md describes its content). There is one per process; an injection library uses it
+// and, through c_api.h, the PyTorch helper. It never throws and never ends the program. If the log cannot be written
+// (full disk, missing folder), it reports this once on standard error and drops everything from then on.
 #pragma once
 
 #include <atomic>
@@ -18,21 +18,21 @@ namespace uvmtrace {
 
 class EventLog {
  public:
-  // The process's log. It is never destroyed: callbacks may come after static destructors.
+  // Returns the process's log. It is never destroyed: callbacks may come after static destructors.
   static EventLog& instance();
 
-  // Opens `<UVMTRACE_LOG_DIR>/<pass>.<pid>.jsonl`, truncating it, and starts the writer thread. Idempotent. False when
-  // it could not; then every write is ignored. Events written before are kept. With `wait_for_header` nothing reaches
-  // the file before write_header(): the GPU's name is only known once a context exists.
+  // Opens `<UVMTRACE_LOG_DIR>/<pass>.<pid>.jsonl`, truncating it, and starts the writer thread. Idempotent. Returns
+  // false if this fails; then every write is ignored. Events written before are kept. With `wait_for_header` nothing is
+  // written to the file before write_header(): the GPU's name is only known once a context exists.
   bool open(std::string_view pass, bool wait_for_header = false);
-  // Puts this line before everything that has not reached the file yet. Only the first call counts.
+  // Puts this line before everything that is not written to the file yet. Only the first call has an effect.
   void write_header(JsonLine&& line);
-  // Forgets the written part and ignores the rest, because nothing can be recorded (another profiler is active).
+  // Discards what was written and ignores the rest, because nothing can be recorded (another profiler is active).
   void abandon();
 
-  // The place of a host event in the program, from 1 on.
+  // Returns the next position of a host event in the program, from 1 on.
   std::uint64_t next_sequence() { return sequence_.fetch_add(1, std::memory_order_relaxed) + 1; }
-  // A small number for the calling thread, from 0 on in order of first use.
+  // Returns a small number for the calling thread, from 0 on in order of first use.
   static std::uint32_t thread_number();
 
   // Starts a host event: type, seq, tid.
@@ -41,16 +41,16 @@ class EventLog {
 
   // Takes a finished line. Lines are written in the order of these calls, about every 0.2 seconds or megabyte.
   void write(JsonLine&& line);
-  // Everything so far reaches the file before this returns.
+  // Writes everything so far to the file before it returns.
   void flush();
   // Writes `end` with the number of events and of records the profiler lost, and closes. Later writes are ignored.
   void close(std::uint64_t dropped);
   bool is_open() const { return state_.load(std::memory_order_acquire) == State::kOpen; }
 
-  // One line on standard error: "uvmtrace: <text>".
+  // Prints one line on standard error: "uvmtrace: <text>".
   static void complain(std::string_view text);
 
-  // A line "note" in the log; warn() says it on standard error, too.
+  // note() writes a line "note" to the log; warn() also prints it on standard error.
   void note(std::string_view text);
   void warn(std::string_view text);
 
@@ -59,7 +59,7 @@ class EventLog {
   EventLog();
   void run_writer();
   void write_out(std::unique_lock<std::mutex>& lock);
-  void drop_everything();  // mutex_ is held
+  void drop_everything();  // mutex_ must be held
   static void before_fork();
   static void after_fork_in_parent();
   static void after_fork_in_child();

@@ -23,7 +23,7 @@ inline std::int64_t host_now_ns() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// begin_ns and end_ns of a call; end 0 means now.
+// Adds begin_ns and end_ns of a call; end 0 means now.
 inline void put_times(JsonLine& line, std::int64_t begin_ns = 0, std::int64_t end_ns = 0) {
   if (!host_times_wanted().load(std::memory_order_relaxed)) return;
   const std::int64_t end = end_ns != 0 ? end_ns : host_now_ns();

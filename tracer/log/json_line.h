@@ -66,7 +66,7 @@ class JsonLine {
     return *this;
   }
 
-  // The finished line with its newline; the builder is spent.
+  // Returns the finished line with its newline. The builder must not be used afterwards.
   std::string finish() {
     line_ += "}\n";
     return std::move(line_);
@@ -89,11 +89,11 @@ class JsonLine {
     const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
     line_.append(digits, end);
   }
-  // Bytes above 0x7f pass: names are UTF-8 or at least whatever the program gave.
+  // Bytes above 0x7f are kept: names are UTF-8 or other bytes of the program.
   void put_text(std::string_view value) {
     static constexpr char kHex[] = "0123456789abcdef";
     line_ += '"';
-    std::size_t plain = 0;  // begin of what needs no escape; kernel names are long and need none
+    std::size_t plain = 0;  // begin of the text that needs no escape; kernel names are long and usually need none
     for (std::size_t i = 0; i < value.size(); ++i) {
       const auto byte = static_cast<unsigned char>(value[i]);
       if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
@@ -112,7 +112,7 @@ class JsonLine {
     line_ += '"';
   }
 
-  static constexpr std::size_t kTypicalBytes = 384;  // one allocation for nearly every line
+  static constexpr std::size_t kTypicalBytes = 384;  // one allocation is enough for nearly every line
   std::string line_;
 };
 

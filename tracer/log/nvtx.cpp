@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVTX ranges become `push` and `pop`. NVTX loads the library that NVTX_INJECTION64_PATH names when the program first
-// uses a range, separately in every binary that contains NVTX, and lets it fill a table of functions. That needs
-// neither CUPTI nor CUDA, so that both passes get the same ranges in the same order with their launches.
+// Turns NVTX ranges into `push` and `pop`. NVTX loads the library that NVTX_INJECTION64_PATH names when the program
+// first uses a range, separately in every binary that contains NVTX, and lets it fill a table of functions. This needs
+// neither CUPTI nor CUDA, so both passes record the same ranges in the same order relative to their launches.
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
 
@@ -41,7 +41,7 @@ std::string utf8(const wchar_t* text) {
   return out;
 }
 
-// A registered string is its own handle: the address of the one copy that is kept.
+// The handle of a registered string is the address of its only copy.
 nvtxStringHandle_t intern(std::string text) {
   static std::mutex& mutex = *new std::mutex;
   static std::set<std::string>& known = *new std::set<std::string>;
@@ -95,7 +95,7 @@ nvtxStringHandle_t NVTX_API register_ascii(nvtxDomainHandle_t, const char* text)
   return intern(text == nullptr ? "" : text);
 }
 nvtxStringHandle_t NVTX_API register_unicode(nvtxDomainHandle_t, const wchar_t* text) { return intern(utf8(text)); }
-// Domains are not told apart, but a program may test that it got one.
+// All domains are treated as one, but a program may test that it got a handle.
 nvtxDomainHandle_t NVTX_API create_domain(const char* name) {
   return reinterpret_cast<nvtxDomainHandle_t>(register_ascii(nullptr, name));
 }

@@ -29,7 +29,7 @@ void put_program(JsonLine& line) {
   }
   line.end_list();
 }
-// Number of the process among those that were started together, by the launchers that say it.
+// Returns the number of the process among those that were started together, if a launcher provides it.
 const char* rank() {
   for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     const char* const value = std::getenv(name);

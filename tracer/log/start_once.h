@@ -9,8 +9,8 @@
 
 namespace uvmtrace {
 
-// Calls `start` the first time; it returns the empty string, or what is wrong, which is said on standard error. Returns
-// 1 in any case: whatever is wrong must not keep the program from using CUDA.
+// Calls `start` the first time. It returns an empty string, or an error, which is printed on standard error. Always
+// returns 1: no error here may keep the program from using CUDA.
 inline int start_once(std::string (*start)()) {
   static std::atomic_flag started = ATOMIC_FLAG_INIT;
   if (started.test_and_set()) return 1;

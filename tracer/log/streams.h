@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers CUDA's stream handles by first use, so that both passes name them alike.
+// Numbers CUDA's stream handles by first use, so that both passes use the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class StreamNumbers {
     return *numbers;
   }
 
-  // 0 for the default stream under any of its three handles (null, legacy 1, per-thread 2).
+  // Returns 0 for the default stream under any of its three handles (null, legacy 1, per-thread 2).
   std::uint32_t number(std::uint64_t handle) {
     if (handle <= 2) return 0;
     const std::lock_guard lock(mutex_);

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kInstructionBytes = 16;
 constexpr std::size_t kMostInstructions = std::size_t{1} << 20;
 
-// Words of constant bank 0 that hold generic addresses of places in it: of the parameters, of its begin. nvcc uses the
-// first, libraries of NVIDIA the second.
+// Words of constant bank 0 that contain generic addresses within the bank: of the parameters, and of the bank's begin.
+// nvcc uses the first, NVIDIA's libraries the second.
 constexpr std::uint32_t kParameters = kParametersInConstantMemory;
 constexpr std::uint32_t kWordOfParameters = 0x198;
 constexpr std::uint32_t kWordOfBank = 0xc0;
@@ -58,15 +58,16 @@ std::optional<TensorCopy::Kind> kind_of(const Instruction& what) {
   }
 }
 
-// A number, or an address by its place in constant bank 0. Of an address the low half is followed, the high half goes
-// with it.
+// A number, or an address given by its offset in constant bank 0. For an address the low half is followed, and the high
+// half is assumed to accompany it.
 struct Item {
   bool address = false;
   std::uint32_t number = 0;
   auto operator<=>(const Item&) const = default;
 };
 
-// The possible values of a register: any of these, or also something else. An unknown register is {} and else.
+// The possible values of a register: the listed items, and if other(), any other value too. For an unknown register
+// the list is empty and other() is true.
 class Value {
  public:
   static constexpr std::size_t kMost = 4;
@@ -116,7 +117,7 @@ class Value {
   std::array<Item, kMost> items_{};
   std::size_t count_ = 0;
   bool other_ = false;
-  bool full_ = false;  // there were more than fit: stays so, or loops that count would never end
+  bool full_ = false;  // more values than fit were found; it stays full, or loops that count would never end
 };
 
 Value number(std::uint32_t value) { return Value::of(false, value); }
@@ -136,7 +137,8 @@ Value sum(const Value& a, const Value& b) {
   return known;
 }
 
-// Registers at one place of the code: 63 uniform ones and 255 of each thread; the last of both kinds are always 0.
+// Registers at one point of the code: 63 uniform ones and 255 of each thread; the last register of both kinds is always
+// 0.
 class Registers {
  public:
   static constexpr std::uint32_t kUniform = 63, kThread = 255;
@@ -150,7 +152,7 @@ class Registers {
   Value uniform(std::uint32_t index) const { return index >= kUniform ? number(0) : values_[index]; }
   Value thread(std::uint32_t index) const { return index >= kThread ? number(0) : values_[kUniform + index]; }
 
-  // Without `always` the register may also keep what it holds.
+  // Without `always` the register may also keep its previous value.
   void set_uniform(std::uint32_t index, const Value& value, bool always) {
     if (index < kUniform) set(index, value, always);
   }
@@ -158,7 +160,7 @@ class Registers {
     if (index < kThread) set(kUniform + index, value, always);
   }
 
-  // Adds what holds on another way to this place; true when that changed anything.
+  // Adds the values from another path to this point; returns true if that changed anything.
   bool join(const Registers& other) {
     bool changed = false;
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -216,11 +218,11 @@ Writes writes(std::uint32_t opcode) {
   return {2, 4};
 }
 
-// Negation and carry-in change what an addition gives.
+// Negation and carry-in change the result of an addition.
 bool is_plain_sum(const Instruction& what) {
   const bool negated_a = (what.high >> 8 & 1) != 0, negated_b = what.opcode() >> 8 == 2 && (what.low >> 63 & 1) != 0,
              negated_c = (what.high >> 11 & 1) != 0;
-  const bool extended = (what.high >> 10 & 1) != 0;  // .X: the high half
+  const bool extended = (what.high >> 10 & 1) != 0;  // .X: computes the high half
   return !negated_a && !negated_b && !negated_c && !extended;
 }
 
@@ -229,11 +231,11 @@ Value joined(Value a, const Value& b) {
   return a;
 }
 
-// The instruction's target as far as it is followed: register and value, both empty when it is not.
+// The result of an instruction if it is followed: register and value; both empty if it is not.
 struct Followed {
   enum class File : std::uint8_t { kNone, kUniform, kThread } file = File::kNone;
   Value value;
-  bool wide = false;  // the next register takes the high half
+  bool wide = false;  // the next register receives the high half
 };
 
 Followed followed(const Instruction& what, const Registers& registers) {
@@ -328,16 +330,16 @@ Flow flow_of(const Instruction& what) {
     case 0x947:  // BRA
     case 0x547:  // BRA by a uniform predicate
       return {Flow::Kind::kBranch, far};
-    case 0x348:  // WARPSYNC.COLLECTIVE: there together, or on
+    case 0x348:  // WARPSYNC.COLLECTIVE: continues at its target or after it
       return {Flow::Kind::kEither, far};
     case 0x944:  // CALL.REL
       return {Flow::Kind::kCall, far};
-    case 0x945:  // BSSY: where BSYNC goes on
+    case 0x945:  // BSSY: the target is where BSYNC continues
       return {Flow::Kind::kJoin, near};
     case 0x94d:  // EXIT
-    case 0x950:  // RET: what follows the call is known
+    case 0x950:  // RET: the code after the call is known
       return {Flow::Kind::kEnd, 0};
-    case 0x349:  // BRX, JMP and other jumps to a computed place
+    case 0x349:  // BRX, JMP and other jumps to a computed target
     case 0x949:
     case 0x94a:
     case 0x94c:
@@ -353,11 +355,11 @@ Flow flow_of(const Instruction& what) {
   }
 }
 
-// Returns whether no thread continues after a branch or an end. Besides the predicate of all instructions these have
-// one more.
+// Returns whether no thread continues after a branch or an end. In addition to the predicate of all instructions, these
+// have a second one.
 bool leaves(const Instruction& what) { return what.always() && what.opcode() != 0x547 && (what.high >> 23 & 0xf) == 7; }
 
-// BRA.U.ANY: the threads of a warp whose maps differ take turns, each thread once.
+// BRA.U.ANY: the threads of a warp whose maps differ execute one after the other, each thread once.
 bool takes_turns(const Instruction& what) { return what.opcode() == 0x947 && (what.low >> 32 & 1) != 0; }
 
 class Analysis {
@@ -385,7 +387,7 @@ class Analysis {
   struct Block {
     std::size_t end = 0;
     std::vector<std::size_t> next;  // first instructions of blocks
-    bool called = false;            // its last instruction is a call: behind it nothing is known
+    bool called = false;            // its last instruction is a call, after which nothing is known
     bool turns = false;
     Registers before;
   };
@@ -460,7 +462,7 @@ class Analysis {
     }
   }
 
-  // Returns whether a thread can come from the block's end to its begin again.
+  // Returns whether a thread can get from the block's end to its begin again.
   bool in_loop(std::size_t begin) const {
     std::set<std::size_t> seen;
     std::vector<std::size_t> open{begin};
@@ -478,7 +480,7 @@ class Analysis {
 
   Code code_;
   std::size_t count_ = 0;
-  bool known_ = true;  // whether the target of every jump is known
+  bool known_ = true;  // the target of every jump is known
   std::map<std::size_t, Block> blocks_;
 };
 

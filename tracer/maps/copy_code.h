@@ -3,9 +3,9 @@
 //
 // The instructions of tensor copies take the map's address from a pair of uniform registers. The possible sources of
 // this address are traced back to the kernel's parameters, which are in constant memory, along every path through the
-// code that leads there. A choice between two maps gives both. Other sources of the address stay open: a map in device
-// memory, or the rest in a register that is only written if a predicate holds. Only for Hopper's code (compute
-// capability 9.0).
+// code that leads there. A choice between two maps gives both. Other sources of the address remain unknown: a map in
+// device memory, or the other values of a register that is only written if a predicate holds. Only Hopper's code
+// (compute capability 9.0) is supported.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,16 @@ inline constexpr std::uint32_t kParametersInConstantMemory = 0x210;
 struct TensorCopy {
   enum class Kind : std::uint8_t { kLoad = 1, kStore = 2, kReduce = 3 };  // prefetches are loads
   Kind kind = Kind::kLoad;
-  std::vector<std::uint32_t> offsets;  // among the kernel's parameters: where the map may stand, ascending
-  bool sure = false;                   // it is at one of these
-  bool repeated = true;                // in a loop: a thread may come here more than once
+  std::vector<std::uint32_t> offsets;  // possible offsets of the map among the kernel's parameters, ascending
+  bool sure = false;                   // the map is at one of these offsets
+  bool repeated = true;                // in a loop: a thread may execute it more than once
   bool operator==(const TensorCopy&) const = default;
 };
 
-// A quick look: whether the code has any.
+// Returns quickly whether the code has any tensor copies.
 bool has_tensor_copies(Code code);
 
-// Every tensor copy of the code, in its order.
+// Returns all tensor copies of the code, in its order.
 std::vector<TensorCopy> tensor_copies(Code code);
 
 }  // namespace uvmtrace

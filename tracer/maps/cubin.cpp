@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kText = ".text.";
 constexpr std::uint16_t kCuda = 190;  // EM_CUDA
-constexpr unsigned char kOldAbi = 7;  // of the header: where the flags say the architecture
+constexpr unsigned char kOldAbi = 7;  // of the header; determines which flags hold the architecture
 constexpr std::uint32_t kMostSections = 1U << 22;
 
 template <class T>
@@ -44,7 +44,7 @@ int for_each_function(Code cubin, const std::function<void(std::string_view, Cod
   }
   const int architecture =
       static_cast<int>(file->e_ident[EI_ABIVERSION] <= kOldAbi ? file->e_flags & 0xff : file->e_flags >> 8 & 0xff);
-  // Files of many sections keep the numbers in the first one.
+  // Files with many sections store these numbers in the first section header.
   const auto first = at<Elf64_Shdr>(cubin, file->e_shoff);
   if (!first) return architecture;
   const std::uint64_t count = file->e_shnum != 0 ? file->e_shnum : first->sh_size;

@@ -11,8 +11,8 @@ namespace uvmtrace {
 
 using Code = std::span<const unsigned char>;
 
-// Calls take(kernel, code) for every function of the file and returns the architecture (90 for Hopper); 0, and no call,
-// when the bytes are no cubin. A damaged file gives fewer functions.
+// Calls take(kernel, code) for every function of the file and returns the architecture (90 for Hopper). Returns 0
+// without a call if the bytes are not a cubin. A damaged file gives fewer functions.
 int for_each_function(Code cubin, const std::function<void(std::string_view kernel, Code code)>& take);
 
 }  // namespace uvmtrace

@@ -47,7 +47,7 @@ std::uint64_t number_of(std::span<const unsigned char, kMapBytes> bytes, const F
   return value;
 }
 
-// SplitMix64: the second set is the same everywhere.
+// SplitMix64, so that the second set of maps is the same everywhere.
 class Numbers {
  public:
   std::uint64_t below(std::uint64_t limit) {
@@ -102,7 +102,7 @@ MapArguments random_arguments(Numbers& numbers, std::uint32_t number) {
 }  // namespace
 
 std::uint32_t element_bits(std::uint32_t type) {
-  // cuda.h's order; the packed types are counted with their gaps, as a row of memory has them.
+  // In cuda.h's order; packed types are counted with their gaps, as they are stored in a row of memory.
   constexpr std::array<std::uint32_t, kMapTypes> kBits = {8, 16, 32, 32, 64, 64, 16, 32, 64, 16, 32, 32, 32, 4, 8, 8};
   return type < kMapTypes ? kBits[type] : 0;
 }
@@ -131,7 +131,7 @@ std::optional<std::uint32_t> MapLayout::Kind::of(std::span<const unsigned char, 
   return std::nullopt;
 }
 
-// Learns one field after the other; throws what is wrong, as text.
+// Learns one field after the other; throws errors as texts.
 class MapLayout::Learner {
  public:
   explicit Learner(const MapEncoder& encode) : encode_(encode) {}
@@ -141,7 +141,7 @@ class MapLayout::Learner {
     for (std::uint32_t d = 0; d < kMaxMapRank; ++d) learn_dimension(d);
     for (std::uint32_t d = 1; d < kMaxMapRank; ++d) learn_stride(d);
     learn_boxes();
-    // Kinds are what differs besides numbers.
+    // Kinds are properties that are not numbers.
     learn_rank();
     learn_types();
     learn_im2col();
@@ -156,7 +156,7 @@ class MapLayout::Learner {
   };
   friend class MapLayout;
 
-  // The smallest map of this rank: all numbers in it are as small as they may be.
+  // Returns the arguments of the smallest map of this rank: all numbers are as small as allowed.
   static MapArguments smallest(std::uint32_t rank, std::uint32_t type) {
     MapArguments out;
     out.rank = rank;
@@ -177,7 +177,7 @@ class MapLayout::Learner {
     return bytes;
   }
 
-  // The one bit in which the maps of `a` and `b` differ.
+  // Returns the one bit in which the maps of `a` and `b` differ.
   Place flipped(const MapArguments& a, const MapArguments& b, const char* what) {
     const MapBytes difference = encode(a, what) ^ encode(b, what);
     int bits = 0;
@@ -254,7 +254,7 @@ class MapLayout::Learner {
     }
   }
 
-  // Bits that differ among the maps, besides numbers; the code of each map there.
+  // Finds the bits, other than those of numbers, that differ among the maps, and the code of each map in these bits.
   Kind kind(const std::vector<std::optional<MapBytes>>& maps, const char* what) const {
     Kind out;
     const MapBytes* first = nullptr;
@@ -303,7 +303,7 @@ class MapLayout::Learner {
     }
   }
 
-  // Element strides and, of an im2col map, what follows the channels are no matter here: both are alike.
+  // Element strides and, for an im2col map, the fields after the channels are not needed: both maps have the same.
   void learn_im2col() {
     for (std::uint32_t rank = 3; rank <= kMaxMapRank; ++rank) {
       std::vector<std::optional<MapBytes>> maps;
@@ -325,7 +325,7 @@ class MapLayout::Learner {
     for (std::uint32_t interleave = 0; interleave < 3; ++interleave) {
       MapArguments arguments = smallest(3, kFloat64);
       arguments.interleave = interleave;
-      arguments.swizzle = 1;  // the only one that all three take
+      arguments.swizzle = 1;  // the only value that all three accept
       arguments.strides = {128, 128, 0, 0};
       arguments.box[0] = interleave == 0 ? 4 : 8;
       maps.emplace_back(encode(arguments, "interleaving"));
@@ -378,7 +378,7 @@ std::optional<TensorMap> MapLayout::decode(std::span<const unsigned char, kMapBy
   for (std::uint32_t d = 0; d < kMaxMapRank; ++d) {
     const std::uint64_t dimension = number_of(bytes, dims_[d]);
     if (d >= out.rank) {
-      // Strides there may be anything: cuBLAS leaves numbers in them.
+      // Strides of unused dimensions may have any value: cuBLAS leaves numbers in them.
       if (dimension != 0) return std::nullopt;
       continue;
     }

@@ -16,7 +16,8 @@ struct Axis {
   std::uint64_t count = 0, stride = 0;
 };
 
-// Dimensions 1 and on that have more than one element and move on, the smallest stride first.
+// Returns the dimensions from 1 on that have more than one element and a stride other than 0, the smallest stride
+// first.
 std::vector<Axis> outer_axes(const TensorMap& map) {
   std::vector<Axis> axes;
   for (std::uint32_t d = 1; d < map.rank; ++d) {
@@ -26,10 +27,10 @@ std::vector<Axis> outer_axes(const TensorMap& map) {
   return axes;
 }
 
-// The run that an axis makes of runs of `bytes`, when the gaps between them are closed.
+// Returns the length of the run that results if an axis repeats runs of `bytes` and the gaps between them are closed.
 std::uint64_t closed(std::uint64_t bytes, const Axis& axis) { return (axis.count - 1) * axis.stride + bytes; }
 
-// Runs of overlapping rows of several axes touch each other here and there.
+// Joins runs: overlapping rows of several axes touch each other in some places.
 void join(std::vector<ByteRun>& runs, std::uint64_t least_gap) {
   std::sort(runs.begin(), runs.end(), [](const ByteRun& a, const ByteRun& b) { return a.va < b.va; });
   std::size_t kept = 0;
@@ -85,12 +86,13 @@ std::uint64_t box_count(const TensorMap& map) {
 
 std::vector<TensorMap> first_boxes(const TensorMap& map, std::uint64_t boxes) {
   std::vector<TensorMap> out;
-  TensorMap part = map;  // the part that is not yet divided: dimensions from `d` on are single boxes
+  TensorMap part = map;  // the part that is not yet divided; its dimensions from `d` on are single boxes
   std::uint64_t inner = box_count(map);
   for (std::uint32_t d = map.rank; d-- > 0 && boxes != 0;) {
     const std::uint64_t along = (map.dims[d] + map.box[d] - 1) / map.box[d];
     inner /= along;
-    const std::uint64_t whole = std::min(boxes / inner, along);  // of this dimension, with all that is inside
+    const std::uint64_t whole =
+        std::min(boxes / inner, along);  // steps along this dimension whose inner boxes are all included
     if (whole != 0) {
       TensorMap piece = part;
       piece.dims[d] = std::min(whole * map.box[d], part.dims[d]);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start and end of the memory pass. The CUDA driver loads this library when the program initialises CUDA
-// (CUDA_INJECTION64_PATH) and calls InitializeInjection, which returns 1 in any case: whatever is wrong here must not
-// keep the program from using CUDA.
+// (CUDA_INJECTION64_PATH) and calls InitializeInjection, which always returns 1: no error here may keep the program
+// from using CUDA.
 //
-// CUPTI is asked for callbacks alone. Its records of kernels would take memory of the GPU themselves.
+// Only callbacks are requested from CUPTI. Its records of kernels would themselves take GPU memory.
 #include <cupti.h>
 
 #include <atomic>
@@ -58,7 +58,7 @@ std::string start() {
   std::string problem = CuptiLibrary::load();
   if (problem.empty()) problem = subscribe(&on_callback, subscriber);
   if (!problem.empty()) return problem;
-  // open() says itself what is wrong.
+  // open() reports its own errors.
   if (!EventLog::instance().open(kPass, true)) {
     (void)cupti().cuptiUnsubscribe(subscriber);
     return {};

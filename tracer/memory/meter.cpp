@@ -22,7 +22,8 @@ struct Reader {
   Reader& operator=(const Reader&) = delete;
 };
 
-// Calls that change how much the program has allocated. What else they take (rounding up, page tables) is theirs, too.
+// Returns whether a call changes how much the program has allocated. Additional memory of such calls (rounding up, page
+// tables) belongs to the allocation, too.
 bool allocates(CUpti_CallbackId id) {
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemAlloc:
@@ -40,7 +41,7 @@ bool allocates(CUpti_CallbackId id) {
   }
 }
 
-// Reading is allowed while a stream is captured, and is no part of what is captured.
+// Allows readings while a stream is captured, without capturing them.
 class OutsideCapture {
  public:
   OutsideCapture() { exchange(); }
@@ -175,7 +176,7 @@ void MemoryMeter::forget_pool(const CUpti_CallbackData& data) {
   for (auto& known : pools_) std::erase(known, static_cast<const cuMemPoolDestroy_params*>(data.functionParams)->pool);
 }
 
-// Pages of managed memory come and go by themselves, so that free memory no longer tells what the process takes.
+// Pages of managed memory migrate at any time, so free memory no longer tells how much the process takes.
 void MemoryMeter::note_managed(const CUpti_CallbackData& data) {
   const auto& p = *static_cast<const cuMemAllocManaged_params*>(data.functionParams);
   EventLog& log = EventLog::instance();

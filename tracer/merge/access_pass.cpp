@@ -7,7 +7,7 @@ namespace {
 
 using Kind = OperatorEvent::Kind;
 
-// Keeps the operators that run on each thread up to date.
+// Updates the operators that are running on each thread.
 void follow(const Event& event, std::size_t position, std::map<std::uint32_t, std::vector<std::size_t>>& running) {
   if (const auto* change = std::get_if<OperatorEvent>(&event.what)) {
     auto& stack = running[event.tid];

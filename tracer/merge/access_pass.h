@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The access pass, replayed against its own memory: what each launch touched, by thing.
+// The access pass, replayed with its own memory: what each launch touched, by thing (object or tensor).
 #pragma once
 
 #include <functional>
@@ -18,27 +18,28 @@ class OpenOperators {
  public:
   explicit OpenOperators(const PassLog& log);
 
-  // Events in the log's order, by position.
+  // Applies an event, given by position; call it in the log's order.
   void apply(std::size_t position);
-  // The inputs and outputs of the thread's innermost operator that names tensors, at their present places. Its outputs
-  // are logged when it is done, so they are looked up ahead. Empty when there is none.
+  // Returns the inputs and outputs of the thread's innermost operator that names tensors, at their current places. The
+  // operator's outputs are logged when it is done, so they are looked up in advance. Empty if there is no such
+  // operator.
   std::vector<Slot> operands(std::uint32_t tid, const World& world) const;
 
  private:
   const PassLog& log_;
-  std::map<std::size_t, std::size_t> outputs_of_;              // position of an operator -> of its outputs
+  std::map<std::size_t, std::size_t> outputs_of_;              // position of an operator -> position of its outputs
   std::map<std::uint32_t, std::vector<std::size_t>> running_;  // by thread: positions, innermost last
 };
 
 struct AccessPass {
-  // Resolves the launches that `match` names. Of those that ran without instrumentation, and of kernels to which it may
-  // be blind, the operands are kept too.
+  // Resolves the launches that `match` names. Also keeps the operands of launches that ran without instrumentation, and
+  // of kernels whose accesses it may miss.
   AccessPass(const PassLog& log, const LaunchMatch& match, const std::function<bool(const std::string&)>& blind);
 
   World world;                           // after the last event
   std::vector<ThingIndex> made;          // by event
-  std::vector<bool> kept;                // by thing: not gone before the cut
-  std::vector<ResolvedLaunch> launches;  // by launch; empty ones where nothing was matched
+  std::vector<bool> kept;                // by thing: not freed before the cut
+  std::vector<ResolvedLaunch> launches;  // by launch; empty for launches that were not matched
 };
 
 }  // namespace uvmtrace

@@ -9,7 +9,7 @@ namespace {
 
 using Position = std::int64_t;
 
-// Steps of the search before it is given up: a few seconds. Two passes of one program need few.
+// Number of steps after which the search is given up: a few seconds. Two passes of one program need few steps.
 constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 29;
 
 class Search {
@@ -47,12 +47,13 @@ class Search {
     out.pairs.emplace_back(static_cast<std::size_t>(i), static_cast<std::size_t>(j));
   }
 
-  // A point on a shortest edit path, away from both corners. Both ranges are non-empty and differ at both ends.
+  // Finds a point on a shortest edit path, away from both corners. Both ranges must be non-empty and differ at both
+  // ends.
   bool split(Position a_begin, Position a_end, Position b_begin, Position b_end, Position& a_middle,
              Position& b_middle) {
     const Position n = a_end - a_begin, m = b_end - b_begin;
     const Position delta = n - m;
-    const Position origin = n + m + 1;  // of the diagonals, in the arrays
+    const Position origin = n + m + 1;  // index of diagonal 0 in the arrays
     const auto forward = [&](Position k) -> Position& { return forward_[static_cast<std::size_t>(origin + k)]; };
     const auto backward = [&](Position k) -> Position& { return backward_[static_cast<std::size_t>(origin + k)]; };
     forward(1) = 0;
@@ -90,7 +91,8 @@ class Search {
     return false;
   }
 
-  // Out of range only when nothing is common: then there is nothing to pair, and any point inside will do.
+  // The point is out of range only if nothing is common: then there is nothing to pair, and any point inside can be
+  // used.
   static bool inside(Position a_begin, Position a_end, Position b_begin, Position b_end, Position& a_middle,
                      Position& b_middle) {
     a_middle = std::clamp(a_middle, a_begin, a_end);
@@ -104,7 +106,7 @@ class Search {
 
   const std::vector<std::uint64_t>& a_;
   const std::vector<std::uint64_t>& b_;
-  std::vector<Position> forward_, backward_;  // furthest x on each diagonal, from either end
+  std::vector<Position> forward_, backward_;  // furthest x on each diagonal, from either end of the ranges
   std::uint64_t steps_ = 0;
 };
 
@@ -123,13 +125,13 @@ Alignment align_ends(const std::vector<std::uint64_t>& a, const std::vector<std:
   return out;
 }
 
-// Returns the number of common elements at the ends of a and b; the search is Myers' from behind, without the paths.
+// Returns the lengths of the longest similar ends of a and b; the search is Myers' from the back, without the paths.
 std::pair<std::size_t, std::size_t> similar_ends(const std::vector<std::uint64_t>& a,
                                                  const std::vector<std::uint64_t>& b, std::uint32_t thousandths) {
   const auto n = static_cast<Position>(a.size()), m = static_cast<Position>(b.size());
-  // Ends with more differences than this have less in common than wanted.
+  // If there are more differences than this, fewer elements are common than requested.
   const Position most = 2 * std::max(n, m) * (1000 - static_cast<Position>(thousandths)) / 1000 + 1;
-  const Position origin = most + 1;  // of the diagonals, in the array
+  const Position origin = most + 1;  // index of diagonal 0 in the array
   std::vector<Position> furthest(static_cast<std::size_t>(2 * most + 3));
   const auto at = [&](Position k) -> Position& { return furthest[static_cast<std::size_t>(origin + k)]; };
   std::pair<std::size_t, std::size_t> best{0, 0};

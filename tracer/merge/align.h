@@ -12,7 +12,7 @@ namespace uvmtrace {
 struct Alignment {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;  // positions in a and b, both ascending
   // False if the search was given up because the sequences differ too much: then only equal parts at the front and the
-  // back are matched.
+  // back are paired.
   bool whole = true;
 };
 

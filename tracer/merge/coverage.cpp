@@ -18,7 +18,7 @@ const Slot* find(const std::vector<Slot>& slots, ThingIndex thing) {
 }  // namespace
 
 bool may_use_tensor_copies(std::string_view kernel_name) {
-  // Architecture names stand in the names of all kernels that NVIDIA's libraries generate for Hopper and later.
+  // The names of all kernels that NVIDIA's libraries generate for Hopper and later contain the architecture.
   constexpr std::array<std::string_view, 10> kParts = {"sm90",  "sm100", "sm103", "sm120", "Sm90",
                                                        "Sm100", "nvjet", "_tma",  "Tma",   "TMA"};
   return std::any_of(kParts.begin(), kParts.end(),

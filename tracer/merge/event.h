@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of a pass's log as plain structs: what log_reader.h makes of the lines that ../log/README.md describes.
+// The events of a pass's log as plain structs: log_reader.h reads them from the lines that ../log/README.md describes.
 //
 // Addresses are absolute and belong to one pass; quanta are address / 512, pages address / 65536. Every number has been
 // checked against limits.h of sim/trace, so that sums of an address and a size do not overflow.
@@ -30,7 +30,7 @@ inline constexpr std::array<std::string_view, 3> kPassNames = {"timing", "access
 inline std::string_view name_of(Pass pass) { return kPassNames[static_cast<std::size_t>(pass)]; }
 enum class MemoryKind : std::uint8_t { kDevice, kManaged, kPinned, kPool, kVmm, kModule };
 
-// Bytes of memory with how they are used.
+// A range of memory, and whether it is read or written.
 struct AddressRange {
   std::uint64_t va = 0, bytes = 0;
   trace::AccessMode mode = trace::AccessMode::kReadWrite;
@@ -47,7 +47,7 @@ struct MapParameter {
   TensorMap map;
 };
 
-// Tensor copies of a kernel's code that are alike.
+// Equal tensor copies in a kernel's code.
 struct CopyCode {
   TensorCopy copy;
   std::uint64_t count = 1;
@@ -61,8 +61,8 @@ struct Launch {
   std::int32_t device = 0;
   std::vector<std::uint64_t> params;  // addresses; timing pass
   std::vector<MapParameter> maps;     // timing pass
-  // Access pass.
-  bool patched = false;                 // whether it ran instrumented
+  // The following are from the access pass.
+  bool patched = false;                 // the kernel ran with instrumentation
   std::vector<trace::Extent> accesses;  // absolute quanta, ascending
   std::vector<PhaseRuns> phases;
   std::vector<std::uint64_t> order;                             // absolute pages
@@ -74,8 +74,8 @@ struct AllocEvent {
   MemoryKind kind = MemoryKind::kDevice;
   std::uint64_t va = 0, bytes = 0;
   std::int32_t device = 0;
-  bool segment = false;      // the caching allocator's view of it
-  std::uint32_t stream = 0;  // of a pool's
+  bool segment = false;      // a segment that the caching allocator reports
+  std::uint32_t stream = 0;  // of memory of a pool
 };
 struct FreeEvent {
   std::uint64_t va = 0;
@@ -87,14 +87,14 @@ struct TensorAllocEvent {
 };
 struct TensorFreeEvent {
   std::uint64_t va = 0;
-  bool done = false;  // the allocator may reuse it
+  bool done = false;  // the allocator may reuse the memory
 };
 struct LaunchEvent {
   std::size_t launch = 0;  // index into PassLog::launches
 };
 struct CopyEvent {
   std::uint64_t dst = 0, src = 0;
-  std::uint64_t rows = 1, row_bytes = 0;  // one row: all of it
+  std::uint64_t rows = 1, row_bytes = 0;  // one row: the whole range
   std::uint64_t dst_pitch = 0, src_pitch = 0;
   trace::CopyKind kind = trace::CopyKind::kDefault;
   bool async = false;
@@ -168,20 +168,20 @@ struct UvmEvent {
   std::uint32_t flags = 0;
 };
 
-// What a driver call took of a GPU's memory, or gave back.
+// GPU memory that a driver call took, or returned.
 struct MemoryTaken {
   std::uint64_t seq = 0;
   std::int64_t bytes = 0;
   std::int32_t device = 0;
   std::uint32_t call = 0;   // index into PassLog::names; 0: no call was running
-  bool allocation = false;  // the program allocated or freed it: it has its own events
+  bool allocation = false;  // the program allocated or freed it, which has its own events
 };
 
 struct LogHeader {
   Pass pass = Pass::kTiming;
   std::string tool, gpu, driver, cuda;
-  std::string rank;      // of the process among its fellows
-  std::string settings;  // environment that the recording set
+  std::string rank;      // of the process among those started together
+  std::string settings;  // environment variables that the recording set
   std::uint64_t started_ns = 0;
   std::vector<std::string> program;
   std::uint64_t pid = 0;
@@ -197,19 +197,19 @@ struct PassLog {
   std::vector<Launch> launches;
   std::vector<Event> events;                                                   // ascending by seq
   std::map<std::pair<std::uint64_t, std::uint64_t>, KernelTime> kernel_times;  // by corr and node
-  bool free_memory_read = false;                                               // at least once; memory pass
-  std::vector<MemoryTaken> memory_taken;                                       // as logged; memory pass
-  std::vector<UvmEvent> uvm;                                                   // ascending by start
-  std::map<std::uint32_t, std::vector<CopyCode>> copies;  // by name: of kernels whose code was read
+  bool free_memory_read = false;                          // free memory was read at least once; memory pass
+  std::vector<MemoryTaken> memory_taken;                  // as logged; memory pass
+  std::vector<UvmEvent> uvm;                              // ascending by start
+  std::map<std::uint32_t, std::vector<CopyCode>> copies;  // by name, for kernels whose code was read
   bool maps_decoded = false;                              // the driver's tensor maps were understood
-  std::string maps_refused;                               // why not
+  std::string maps_refused;                               // the reason why not
   std::uint64_t maps_verified = 0;
   std::vector<std::string> notes;
   std::map<std::string, std::uint64_t> lines_by_type;
-  std::map<std::string, std::uint64_t> unknown_types;  // skipped
+  std::map<std::string, std::uint64_t> unknown_types;  // types of events that were skipped, with their numbers
   std::uint64_t lines = 0;
   std::uint64_t dropped = 0;       // records that the profiler lost
-  bool complete = false;           // has its last line
+  bool complete = false;           // the log has its last line
   bool cut_line = false;           // the last line was incomplete and is left out
   std::uint64_t unseen_waits = 0;  // waits that were added (unseen_waits.h)
 };

@@ -30,7 +30,7 @@ std::uint32_t u32(JsonFields& fields, std::string_view key, std::uint64_t max = 
 }
 std::uint32_t stream(JsonFields& fields) { return u32(fields, "stream", kMaxStream); }
 std::int32_t device(JsonFields& fields) { return static_cast<std::int32_t>(u32(fields, "device", trace::kMaxDevice)); }
-// A device, or -1 for the host.
+// Reads a device, or -1 for the host.
 std::int32_t location(JsonFields& fields) {
   return static_cast<std::int32_t>(fields.signed_integer("to", 0, -1, trace::kMaxDevice));
 }
@@ -71,7 +71,7 @@ trace::AccessMode mode(const Json& value) {
   return static_cast<trace::AccessMode>(number);
 }
 
-// [[first, count, mode], ...], ascending.
+// Reads [[first, count, mode], ...], which must ascend.
 void runs(const Json& value, std::string_view what, std::uint64_t last, std::vector<trace::Extent>& out) {
   const auto& items = json_array(value, what);
   out.reserve(items.size());
@@ -339,7 +339,7 @@ void EventParser::maps(Fields& fields, Launch& out) {
 
 void EventParser::tensor_copies(Fields& fields) {
   auto& out = log_.copies[name_number(uvmsim::json_text(fields.require("name"), "tensor_copies: 'name'"))];
-  out.clear();  // the later line knows more
+  out.clear();  // replaces an earlier line, which knew less
   for (const Json& item : json_array(fields.require("copies"), "'copies'")) {
     const auto& parts = json_array(item, "a copy [kind, sure, repeated, count, offsets]", 5);
     CopyCode& code = out.emplace_back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of an event log after the other into a PassLog.
+// Parses the lines of an event log one by one into a PassLog.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ class EventParser {
  public:
   explicit EventParser(PassLog& log) : log_(log) {}
 
-  // The first line, and any other. Both throw uvmsim::InputError without the place.
+  // header() takes the first line, event() any other. Both throw uvmsim::InputError without the place.
   void header(const nlohmann::ordered_json& value, std::optional<Pass> expected);
   void line(const nlohmann::ordered_json& value, std::uint64_t number);
 

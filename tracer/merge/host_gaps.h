@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time that the host spent between its calls.
+// Computes the time that the host spent between its calls.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace uvmtrace {
 
 // The trace is replayed by one host thread, so only time in which no thread of the program was in a call counts: from
-// the end of all calls before to the beginning of this one. Gaps before calls whose records hold none (allocations,
-// tensors, ranges) go to the next record that does; the calls' own durations never count.
+// the end of all earlier calls to the beginning of this one. Gaps before calls whose records have no gap (allocations,
+// tensors, ranges) go to the next record that has one. The durations of calls never count.
 class HostGaps {
  public:
   void call(const Event& event) {
@@ -25,7 +25,7 @@ class HostGaps {
 
  private:
   std::int64_t quiet_since_ = 0;
-  std::int64_t pending_ = 0;  // at most the last time of the log
+  std::int64_t pending_ = 0;  // not larger than the last time of the log
 };
 
 }  // namespace uvmtrace

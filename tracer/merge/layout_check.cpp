@@ -74,7 +74,7 @@ class Check {
   static constexpr std::uint64_t kNoSegment = UINT64_MAX;
   struct Object {
     std::uint64_t bytes = 0, va = 0;
-    std::uint64_t segment = kNoSegment;  // the model's, that was opened when this one was used first
+    std::uint64_t segment = kNoSegment;  // the model's segment that was allocated when this one was first used
     bool used = false;
   };
 

@@ -33,7 +33,7 @@ std::size_t shared_bytes_of(const std::vector<trace::Extent>& extents, const std
     const bool equal = next < whole.size() && whole[next].first == extent.first && whole[next].count == extent.count &&
                        whole[next].mode == extent.mode;
     if (!equal) {
-      bytes += 8;  // rarely more: two numbers
+      bytes += 8;  // two numbers, which rarely take more
     } else {
       bytes += next == behind_run ? 0 : 8;
       behind_run = ++next;
@@ -82,7 +82,7 @@ void halve_phases(trace::Kernel& kernel) {
   if (kernel.phases.size() == 1) kernel.phases.clear();
 }
 
-// Extents closer than `gap` become one, in the mode of both.
+// Merges extents that are closer than `gap`, with the modes of both.
 void close_gaps(std::vector<trace::Extent>& extents, std::uint64_t gap) {
   std::vector<trace::Extent> out;
   for (const trace::Extent& extent : extents) {
@@ -115,7 +115,7 @@ bool limit_size(trace::Kernel& kernel, std::size_t max_bytes, std::size_t max_ph
 }
 
 bool limit_size(trace::Kernel& kernel) {
-  // Order and counts need some of a record, too.
+  // Order and counts also need a part of a record.
   return limit_size(kernel, trace::kMaxRecordBytes / 2, trace::kMaxPhaseExtents);
 }
 

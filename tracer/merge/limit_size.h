@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps a kernel with scattered accesses below what a record of a trace may hold.
+// Reduces a kernel with scattered accesses to the limits of a trace's record.
 #pragma once
 
 #include "sim/trace/record.h"
 
 namespace uvmtrace {
 
-// Joins neighbouring phases in pairs until the rest fits (a single one is dropped), then closes gaps in the accesses,
-// the smallest first. Returns false when nothing had to be done.
+// Merges neighbouring phases in pairs until the rest fits (a single one is dropped), then closes gaps in the accesses,
+// the smallest first. Returns false if nothing had to be done.
 bool limit_size(uvmsim::trace::Kernel& kernel);
 
 // Does the same with other limits, for tests: bytes of lists in the file, extents of phases in memory.

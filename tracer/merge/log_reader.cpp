@@ -22,7 +22,7 @@ namespace {
 using uvmsim::InputError;
 using uvmsim::throw_input_error;
 
-// Names of ranges and programs may hold any bytes; the rest of a log is ASCII.
+// Names of ranges and programs may contain any bytes; the rest of a log is ASCII.
 std::string as_utf8(std::string_view line) {
   std::string out(line);
   for (char& c : out) {
@@ -67,7 +67,8 @@ PassLog read(trace::Input input, std::string name, std::optional<Pass> expected)
   if (log.lines == 0) {
     throw_input_error("{}: no header in it; the program ended before anything was recorded", log.path);
   }
-  // Threads write their events when a call ends, which need not be the order in which the calls began.
+  // Threads write their events when a call ends, so the order of lines may differ from the order in which the calls
+  // began.
   std::stable_sort(log.events.begin(), log.events.end(), [](const Event& a, const Event& b) { return a.seq < b.seq; });
   std::stable_sort(log.memory_taken.begin(), log.memory_taken.end(),
                    [](const MemoryTaken& a, const MemoryTaken& b) { return a.seq < b.seq; });

@@ -8,18 +8,18 @@ namespace uvmtrace {
 
 namespace {
 
-// More runs than this of one map are joined.
+// If one map has more runs than this, runs are joined.
 constexpr std::uint64_t kMostRuns = 65536;
 
 using CopyKind = TensorCopy::Kind;
 
 unsigned mode_of(CopyKind kind) { return kind == CopyKind::kLoad ? 1 : kind == CopyKind::kStore ? 2 : 3; }
 
-// The use of one map by the copies.
+// How the copies use one map.
 struct MapUse {
   unsigned mode = 0;
-  std::uint64_t copies = 0;  // in the code
-  bool all_known = true;     // exactly this many, none of them in a loop
+  std::uint64_t copies = 0;  // number of copy instructions in the code
+  bool all_known = true;     // the number of copies is exact, because none is in a loop
 };
 
 class OperandsOfMaps {
@@ -74,7 +74,8 @@ class OperandsOfMaps {
     return out.empty() ? copy.offsets : out;
   }
 
-  // The output's old content, as C in D = A B + C: the code can load it, and a launch without C gives the output there.
+  // Returns whether the launch may read the old content of its output, as C in D = A B + C: the code can load it, and a
+  // launch without C gives the output in its place.
   bool reads_what_is_stored(std::size_t map) const {
     if (uses_[map].mode != mode_of(CopyKind::kLoad)) return false;
     for (std::size_t i = 0; i < uses_.size(); ++i) {
@@ -91,7 +92,7 @@ class OperandsOfMaps {
     std::vector<TensorMap> parts{map};
     const std::uint64_t boxes = box_count(map);
     const std::uint64_t threads =
-        launch_.grid.count() * launch_.block.count();  // both within CUDA's limits: below 2^63
+        launch_.grid.count() * launch_.block.count();  // both are within CUDA's limits: below 2^63
     if (use.all_known && use.copies != 0 && boxes / use.copies > threads) {
       parts = first_boxes(map, threads * use.copies);
     }
@@ -104,7 +105,7 @@ class OperandsOfMaps {
 
   const Launch& launch_;
   std::vector<MapUse> uses_;                 // by map of the launch
-  std::set<std::uint32_t> loaded_, stored_;  // offsets that copies surely take
+  std::set<std::uint32_t> loaded_, stored_;  // offsets that copies are known to take
   unsigned open_ = 0;                        // modes of copies whose map is not found in the code
   MapOperands out_;
 };

@@ -16,7 +16,7 @@ namespace uvmtrace {
 
 namespace {
 
-// Launches of one stream, in program order, as numbers that are equal when name, grid and block are.
+// The launches of one stream, in program order, as numbers that are equal if name, grid and block are.
 struct Stream {
   std::vector<std::size_t> launches;
   std::vector<std::uint64_t> keys;
@@ -25,7 +25,7 @@ using Streams = std::map<std::uint32_t, Stream>;
 
 class LaunchKeys {
  public:
-  // `of_launch`: the keys by launch, if wanted.
+  // `of_launch` receives the keys by launch, unless null.
   Streams streams(const PassLog& log, std::vector<std::uint64_t>* of_launch) {
     Streams out;
     for (const Event& event : log.events) {
@@ -103,8 +103,8 @@ class Matcher {
   }
 
  private:
-  // The passes number streams by first use, which may differ by a call that only one of them sees: of the streams whose
-  // launches differ, those that begin alike belong together, else those that end alike.
+  // The passes number streams by first use, and the numbers may differ because of a call that only one pass records. Of
+  // streams whose launches differ, those that begin alike are paired, else those that end alike.
   std::map<std::uint32_t, std::uint32_t> pair_streams() const {
     std::map<std::uint32_t, std::uint32_t> partner;
     std::map<std::uint32_t, bool> taken;
@@ -177,7 +177,7 @@ class Matcher {
       return static_cast<std::size_t>(found - launches.begin());
     };
     for (const StreamPair& pair : pairs_) {
-      std::size_t i = first(pair.timing, timing_event, cut.timing);  // the first that has not matched yet
+      std::size_t i = first(pair.timing, timing_event, cut.timing);  // the first launch that has not matched yet
       std::size_t j = first(pair.access, access_event, cut.access);
       out.compared += std::max(std::max(pair.timing_end, i) - i, std::max(pair.access_end, j) - j);
       const std::size_t i_begin = i, j_begin = j;
@@ -210,7 +210,7 @@ class Matcher {
   std::vector<std::uint64_t> keys_;  // by launch of the timing pass
   std::vector<StreamPair> pairs_;
   std::vector<const std::vector<std::uint64_t>*> timing_keys_, access_keys_;  // by pair of streams
-  std::vector<bool> whole_;                                                   // likewise: the search was not given up
+  std::vector<bool> whole_;  // by pair of streams: the search was not given up
 };
 
 // Returns the properties that distinguish memory besides its order: tensors, pinned memory, other memory, and the size.
@@ -220,7 +220,7 @@ std::uint64_t token_of(const Thing& thing) {
   return ((thing.bytes + kQuantumBytes - 1) / kQuantumBytes) << 2 | kind;
 }
 
-// Tokens of matched launches lie above all of memory.
+// Tokens of matched launches are larger than all tokens of memory.
 constexpr std::uint64_t kAnchor = std::uint64_t{1} << 62;
 
 struct Sequence {

@@ -26,7 +26,7 @@ namespace {
 
 using uvmsim::throw_input_error;
 
-// Number of memory events by kind, as the program made them: "12 device, 1 pinned".
+// Formats the number of memory events by kind, as the program caused them: "12 device, 1 pinned".
 std::string recorded_kinds(const PassLog& log) {
   static constexpr std::array<std::string_view, 6> kNames = {"device", "managed", "pinned", "pool", "vmm", "module"};
   std::array<std::uint64_t, 6> counts{};
@@ -176,8 +176,8 @@ class Merger::State {
     total_ns_ += time;
   }
 
-  // A slot of the access pass in terms of the timing pass: a live thing there, or an object that only the access pass
-  // saw, or lost.
+  // What a slot of the access pass is in the timing pass: a live thing, or an object that only the access pass saw, or
+  // lost.
   struct Target {
     trace::ObjectId id = trace::kNoObject;
     ThingIndex thing = kNothing;
@@ -216,7 +216,7 @@ class Merger::State {
     kernel.distribution = linear ? trace::Distribution::kBlockLinear : trace::distribution_by_name(kernel.name);
   }
 
-  // Adds the instrumented accesses. Returns the same by thing of the timing pass.
+  // Adds the instrumented accesses. Returns them by thing of the timing pass.
   std::vector<Slot> add_seen(TimingPass& pass, const ResolvedLaunch& seen, trace::Kernel& kernel,
                              const TimingPass::Take& take) {
     constexpr std::uint32_t kLost = UINT32_MAX;
@@ -267,7 +267,7 @@ class Merger::State {
     return touched;
   }
 
-  // Returns the accesses given by the operator around the launch, else by its parameters.
+  // Returns the accesses that follow from the operator around the launch, or without one from its parameters.
   std::vector<Slot> given_of(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
                              const TimingPass::Take& take, trace::Coverage& source) {
     source = trace::Coverage::kOperatorSchema;
@@ -286,7 +286,8 @@ class Merger::State {
     return given;
   }
 
-  // Adds accesses given by tensor maps, operator or parameters, if the instrumentation saw nothing or missed operands.
+  // Adds accesses that follow from tensor maps, operator or parameters, if the instrumentation saw nothing or missed
+  // operands.
   void add_given(TimingPass& pass, const Event& event, std::size_t number, const ResolvedLaunch* seen,
                  const MapOperands& maps, std::vector<Slot>&& touched, trace::Kernel& kernel,
                  const TimingPass::Take& take) {
@@ -314,7 +315,7 @@ class Merger::State {
       summary.by_tensor_maps += maps.empty() ? 0 : 1;
       kernel.coverage = maps.empty() ? trace::Coverage::kNone : trace::Coverage::kTensorMaps;
     }
-    // Phases, order and counts are of the part that was seen.
+    // Phases, order and counts describe only the instrumented part.
     kernel.phases.clear();
     kernel.order.clear();
     kernel.counts.clear();
@@ -336,9 +337,9 @@ class Merger::State {
   DeviceNumbers devices_;
   LaunchMatch match_;
   std::optional<AccessPass> pass_;
-  std::vector<bool> timing_kept_;    // by thing of the timing pass: not gone before the cut; empty without access pass
-  std::vector<ThingIndex> partner_;  // by thing of the access pass: thing of the timing pass
-  std::vector<trace::ObjectId> extra_;  // by thing of the access pass: object made for it
+  std::vector<bool> timing_kept_;    // by thing of the timing pass: not freed before the cut; empty without access pass
+  std::vector<ThingIndex> partner_;  // by thing of the access pass: the thing of the timing pass
+  std::vector<trace::ObjectId> extra_;  // by thing of the access pass: the object created for it
   std::int64_t total_ns_ = 0;
 };
 

@@ -17,7 +17,7 @@ bool has(trace::AccessMode mode, trace::AccessMode wanted) {
   return (static_cast<unsigned>(mode) & static_cast<unsigned>(wanted)) != 0;
 }
 
-// The quanta of one mode, ascending and joined.
+// Returns the quanta of one mode, ascending and joined.
 std::vector<trace::Extent> only(const std::vector<trace::Extent>& extents, trace::AccessMode mode) {
   std::vector<trace::Extent> out;
   for (const trace::Extent& extent : extents) {
@@ -83,7 +83,7 @@ void cover_accesses(ResolvedLaunch& launch) {
   }
 }
 
-// Touched 64 KB pages of one thing in one mode, in ascending order: ordinal numbers for pages.
+// The 64 KB pages of one thing that are touched in one mode, numbered in ascending order.
 class Ordinals {
  public:
   Ordinals(const std::vector<trace::Extent>& quanta, std::uint64_t va) : va_(va) {
@@ -98,7 +98,7 @@ class Ordinals {
   }
 
   std::uint64_t total() const { return total_; }
-  // Returns the phases of the page that holds a quantum; the constructor must have got the quantum.
+  // Returns the ordinal of the page that contains a quantum, which must be one of those given to the constructor.
   std::uint64_t of(std::uint64_t quantum) const {
     const std::uint64_t wanted = page(quantum);
     const auto after = std::upper_bound(runs_.begin(), runs_.end(), wanted,
@@ -125,14 +125,14 @@ std::uint64_t share(std::uint64_t pages, std::uint64_t block, std::uint64_t bloc
 
 bool near(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) <= 1; }
 
-// Returns whether the quanta of the phase are exactly in the pages [begin, end) by ordinal, give or take one at either
-// end.
+// Returns whether the quanta of the phase are exactly in the pages with ordinals [begin, end); a difference of one page
+// at either end is allowed.
 bool is_slice(const std::vector<trace::Extent>& quanta, const Ordinals& ordinals, std::uint64_t begin,
               std::uint64_t end) {
   if (quanta.empty()) return end - begin <= 2;
   const std::uint64_t first = ordinals.of(quanta.front().first);
   const std::uint64_t last = ordinals.of(quanta.back().first + quanta.back().count - 1) + 1;
-  std::uint64_t pages = 0, done = 0;  // pages that the extents meet; `done`: below it they are counted
+  std::uint64_t pages = 0, done = 0;  // pages that the extents touch; pages below `done` are counted
   for (const trace::Extent& extent : quanta) {
     const std::uint64_t from = std::max(done, ordinals.of(extent.first));
     const std::uint64_t to = ordinals.of(extent.first + extent.count - 1) + 1;

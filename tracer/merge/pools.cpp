@@ -23,7 +23,7 @@ const AllocEvent* pool_alloc(const Event& event) {
   return alloc != nullptr && alloc->kind == MemoryKind::kPool && !alloc->segment && alloc->bytes != 0 ? alloc : nullptr;
 }
 
-// Ascending and apart.
+// Returns ascending, separate ranges.
 std::vector<Range> ranges_of(const std::vector<Event>& events) {
   std::vector<Range> all;
   for (const Event& event : events) {

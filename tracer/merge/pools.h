@@ -7,8 +7,8 @@
 
 namespace uvmtrace {
 
-// Turns pool allocations of the log into tensors, and adds an object for each contiguous range that they ever take; it
-// lives from its first allocation to the end. Where the log has tensors of a framework, pool allocations stay objects.
+// Turns pool allocations of the log into tensors, and adds an object for each contiguous range that they ever occupy;
+// it lives from its first allocation to the end. If the log has tensors of a framework, pool allocations stay objects.
 void pools_to_tensors(PassLog& log);
 
 }  // namespace uvmtrace

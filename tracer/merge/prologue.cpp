@@ -11,7 +11,7 @@ namespace uvmtrace {
 
 namespace {
 
-// Iterations that both logs mark, where they begin.
+// Returns cuts at the begins of iterations that both logs mark.
 std::vector<Cut> iteration_cuts(const PassLog& timing, const PassLog& access) {
   const auto begins = [](const PassLog& log, auto&& take) {
     for (std::size_t i = 0; i < log.events.size(); ++i) {
@@ -31,7 +31,7 @@ std::vector<Cut> iteration_cuts(const PassLog& timing, const PassLog& access) {
   return out;
 }
 
-// Before every pair, such that no later pair is lost.
+// Returns a cut before every pair, placed so that no later pair is lost.
 std::vector<Cut> pair_cuts(const std::vector<StreamPair>& streams, const std::vector<std::size_t>& timing_event,
                            const std::vector<std::size_t>& access_event) {
   std::vector<Cut> out;
@@ -45,13 +45,13 @@ std::vector<Cut> pair_cuts(const std::vector<StreamPair>& streams, const std::ve
   return out;
 }
 
-// Counts launches and pairs behind each of the cuts, which ascend in both logs.
+// Counts launches and pairs after each of the cuts, which ascend in both logs.
 class Behind {
  public:
   explicit Behind(const std::vector<Cut>& cuts) : cuts_(cuts) {}
 
   void add(std::uint32_t stream, std::optional<std::size_t> timing_event, std::optional<std::size_t> access_event) {
-    std::size_t behind = cuts_.size();  // the first so many cuts
+    std::size_t behind = cuts_.size();  // number of cuts before the launch
     if (timing_event) behind = std::min(behind, upper_bound(*timing_event, &Cut::timing));
     if (access_event) behind = std::min(behind, upper_bound(*access_event, &Cut::access));
     if (behind != 0) {
@@ -59,7 +59,7 @@ class Behind {
     }
   }
 
-  // The first cut behind which enough launches are pairs.
+  // Returns the first cut after which enough launches are pairs.
   std::optional<std::size_t> first_alike(std::size_t streams, std::uint32_t thousandths) {
     std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return a.last_cut > b.last_cut; });
     struct Rest {
@@ -123,7 +123,8 @@ bool repeats(const std::vector<std::uint64_t>& sequence) {
   return static_cast<std::size_t>(std::count(seen_again.begin(), seen_again.end(), true)) * 2 >= sequence.size();
 }
 
-// Right behind the last launch before the event: what prepares the next one stays with it.
+// Returns the position directly after the last launch before the event, so that calls which prepare the next launch
+// stay with it.
 std::size_t behind_the_launch_before(const PassLog& log, std::size_t event) {
   while (event > 0 && !std::holds_alternative<LaunchEvent>(log.events[event - 1].what)) --event;
   return event;

@@ -8,7 +8,7 @@ namespace uvmtrace {
 using trace::Range;
 using trace::RangeKind;
 
-// Takes one range out of the trace's stack; those above it are closed for it and opened again.
+// Removes one range from the trace's stack; ranges above it are closed for this and opened again.
 void RangeNesting::remove(std::size_t position, const Emit& emit) {
   for (std::size_t i = stack_.size(); i-- > position;) {
     if (stack_[i].written) emit({RangeKind::kPop, "", 0});

@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::uint64_t kQuantaPerPage = kPageBytes / kQuantumBytes;
 
-// Collects pieces of things into slots, ascending by thing.
+// Collects parts of things into slots, ascending by thing.
 class SlotBuilder {
  public:
   explicit SlotBuilder(const World& world) : world_(world) {}
 
-  // Returns the quanta that belong to nothing.
+  // Returns the number of quanta that belong to no thing.
   std::uint64_t add(std::uint64_t begin, std::uint64_t end, trace::AccessMode mode) {
     const std::uint64_t missed = world_.cut(begin, end, [&](ThingIndex thing, std::uint64_t from, std::uint64_t to) {
       const std::uint64_t first = from / kQuantumBytes;
@@ -63,7 +63,7 @@ std::vector<Slot> resolve_quanta(const std::vector<trace::Extent>& quanta, const
   return builder.take();
 }
 
-// The part of the launch's quanta that lies in the pages, in a mode that both have.
+// Returns the part of the launch's quanta that lies in the pages, in a mode that both have.
 std::vector<trace::Extent> intersect(const std::vector<trace::Extent>& pages,
                                      const std::vector<trace::Extent>& quanta) {
   std::vector<trace::Extent> out;
@@ -105,7 +105,8 @@ void add_phases(const Launch& launch, const World& world, ResolvedLaunch& out) {
   }
 }
 
-// The 64 KB units, from each thing's start, that the launch touched of an absolute page: (slot, unit), ascending.
+// The 64 KB units, counted from each thing's start, that the launch touched within an absolute page: (slot, unit),
+// ascending.
 class Units {
  public:
   Units(const World& world, const std::vector<Slot>& slots) : world_(world), slots_(slots) {}
@@ -145,7 +146,7 @@ void add_order(const Launch& launch, const World& world, ResolvedLaunch& out) {
   }
 }
 
-// A page's count goes to the first unit of each thing in it.
+// A page's count is assigned to the first unit of each thing in the page.
 void add_counts(const Launch& launch, const World& world, ResolvedLaunch& out) {
   const Units units(world, out.slots);
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> sums;
@@ -167,7 +168,8 @@ void add_counts(const Launch& launch, const World& world, ResolvedLaunch& out) {
 void normalize(std::vector<trace::Extent>& extents) {
   const auto apart = [](const trace::Extent& a, const trace::Extent& b) { return a.first + a.count > b.first; };
   if (std::adjacent_find(extents.begin(), extents.end(), apart) == extents.end()) return;
-  // Every border of an extent may begin a new one: count what is open in each mode between two borders.
+  // A new extent can begin at any border of an extent, so the number of open extents in each mode is counted between
+  // borders.
   std::map<std::uint64_t, std::array<std::int64_t, 2>> borders;
   for (const trace::Extent& extent : extents) {
     for (unsigned bit = 0; bit < 2; ++bit) {
@@ -197,7 +199,7 @@ void normalize(std::vector<trace::Extent>& extents) {
 std::vector<trace::Extent> unite(const std::vector<trace::Extent>& a, const std::vector<trace::Extent>& b) {
   std::vector<trace::Extent> out;
   out.reserve(std::max(a.size(), b.size()));
-  std::uint64_t at = 0;  // below it all is done
+  std::uint64_t at = 0;  // everything below it is done
   for (auto i = a.begin(), j = b.begin();;) {
     while (i != a.end() && i->first + i->count <= at) ++i;
     while (j != b.end() && j->first + j->count <= at) ++j;
@@ -241,7 +243,8 @@ std::vector<Slot> resolve_ranges(const std::vector<AddressRange>& ranges, const 
   SlotBuilder builder(world);
   for (const AddressRange& range : ranges) builder.add(range.va, range.va + range.bytes, range.mode);
   std::vector<Slot> slots = builder.take();
-  // A tensor that an operator names may be created after the launch: an output, while kernels of its first half run.
+  // A tensor that an operator names may be created after the launch, such as an output that is allocated after the
+  // first kernels.
   std::erase_if(slots, [&](const Slot& slot) { return world.things()[slot.thing].cut; });
   return slots;
 }

@@ -12,7 +12,7 @@ namespace uvmtrace {
 
 struct Slot {
   ThingIndex thing = kNothing;
-  std::vector<trace::Extent> extents;  // quanta from the thing's start: ascending, apart, within its size
+  std::vector<trace::Extent> extents;  // quanta from the thing's start: ascending, disjoint, within its size
 };
 struct SlotPhase {
   std::uint64_t first_block = 0, block_count = 0;
@@ -22,25 +22,25 @@ struct SlotPhase {
 struct ResolvedLaunch {
   bool patched = false;
   std::vector<Slot> slots;        // by thing, ascending
-  std::vector<SlotPhase> phases;  // ascending, together the whole grid; empty when they say nothing
-  bool linear = false;            // there were phases, which said no more than an even split of the grid
+  std::vector<SlotPhase> phases;  // ascending, covering the whole grid; empty if they give no information
+  bool linear = false;            // there were phases, but they only described an even split of the grid
   std::vector<trace::FirstTouch> order;
   std::vector<trace::UnitCount> counts;
-  std::uint64_t unknown = 0;   // accesses, and quanta beyond every live thing
+  std::uint64_t unknown = 0;   // accesses, and quanta outside of every live thing
   std::vector<Slot> operands;  // the operands that the framework's operator around it names, if any
 };
 
-// Sorts, joins and where they overlap unites the modes.
+// Sorts and joins extents; where they overlap, combines the modes.
 void normalize(std::vector<trace::Extent>& extents);
 
-// Both lists ascend and do not overlap in themselves; neither does the result, in the modes of both.
+// Returns the union of two lists, which are ascending and disjoint, as is the result; modes are combined.
 std::vector<trace::Extent> unite(const std::vector<trace::Extent>& a, const std::vector<trace::Extent>& b);
 
-// Everything of the launch at the present moment of its pass.
+// Resolves all accesses of the launch at the current point of its pass.
 ResolvedLaunch resolve(const Launch& launch, const World& world);
 
-// The things that the ranges lie in, as extents; ranges of no thing are left out, and in memory that a framework cuts
-// into tensors those of no live tensor. By thing, ascending.
+// Returns the parts of things that the ranges cover, as extents by thing, ascending. Left out are ranges outside of any
+// thing, and in memory that a framework divides into tensors ranges outside of live tensors.
 std::vector<Slot> resolve_ranges(const std::vector<AddressRange>& ranges, const World& world);
 
 }  // namespace uvmtrace

@@ -7,14 +7,14 @@ namespace uvmtrace {
 
 namespace {
 
-// A pitched copy or set becomes a record per row up to this many, then several rows share one.
+// A pitched copy or set becomes one record per row up to this number; beyond that several rows share a record.
 constexpr std::uint64_t kMaxPieces = 256;
-// cudaMemcpyAsync of pageable host memory returns at once for no more than this (CUDA Programming Guide, "Asynchronous
-// Concurrent Execution").
+// cudaMemcpyAsync to the device returns at once for up to this many bytes of pageable host memory (CUDA Programming
+// Guide, "Asynchronous Concurrent Execution").
 constexpr std::uint64_t kStagedAtOnceBytes = 65536;
 
-// Rows as pieces of contiguous bytes: calls f(first row, bytes of the piece). Rows that follow each other without a gap
-// are one piece. Of a piece of several rows the gaps between them count as copied, its last bytes do not.
+// Calls f(first row, bytes of the piece) for rows as pieces of contiguous bytes. Adjacent rows without a gap form one
+// piece. For a piece of several rows with gaps, the gaps count as copied and the last bytes do not.
 template <class F>
 void for_each_piece(std::uint64_t rows, std::uint64_t row_bytes, bool contiguous, F&& f) {
   const std::uint64_t step = contiguous ? rows : (rows + kMaxPieces - 1) / kMaxPieces;
@@ -123,7 +123,7 @@ void TimingPass::copy(const CopyEvent& event, const Take& take) {
     trace::Memcpy out;
     out.kind = copy_kind(event, dst, src);
     if (out.kind == trace::CopyKind::kHostToHost) {
-      return;  // the GPU has no part in it
+      return;  // the GPU is not involved
     }
     out.dst = {dst.id, dst.offset};
     out.src = {src.id, src.offset};
@@ -173,7 +173,7 @@ void TimingPass::sync(const SyncEvent& event, const Take& take) {
   take(std::move(out));
 }
 
-// Hints are about the driver's allocations.
+// Hints apply to the driver's allocations.
 template <class Hint, class Fill>
 void TimingPass::hint(const Hint& event, Fill&& fill) {
   const ThingIndex object = event.bytes == 0 ? kNothing : world_.object_holder(event.va, event.bytes);
@@ -204,8 +204,8 @@ void TimingPass::emit_uvm_until(std::int64_t time_ns, const Take& take) {
   }
 }
 
-// Adds the effect of a copy before the beginning on a thing that stays. Its source may be gone: a copy from the device
-// becomes a set, one from pinned memory a copy of pageable memory.
+// Adds the effect of a copy before the beginning of the trace on a thing that is kept. If its source no longer exists,
+// a copy from the device becomes a set, and one from pinned memory a copy of pageable memory.
 void TimingPass::write_of_prologue(const CopyEvent& event, const Take& take) {
   const bool contiguous = event.dst_pitch <= event.row_bytes && event.src_pitch <= event.row_bytes;
   if (event.row_bytes == 0) return;
@@ -284,8 +284,8 @@ void TimingPass::hints_and_sets(const Event& event, const Take& take) {
 }
 
 // For an iteration that the program does not end: returns the number of events up to the first wait of the host after
-// the last work for the GPU. Later events belong to the program's end, which may take seconds. Returns the number of
-// all events if nothing follows or the iteration is ended.
+// the last work for the GPU. Later events belong to the program's end, which may take seconds. If nothing follows or
+// the iteration is ended, returns the number of all events.
 std::size_t TimingPass::end_of_last_iteration() const {
   const auto& events = log_.events;
   std::size_t end = events.size();

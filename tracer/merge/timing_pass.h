@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timing pass, replayed into records: everything but what launches touch.
+// The timing pass, replayed into records: everything except the accesses of launches.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace uvmtrace {
 class TimingPass {
  public:
   using Take = std::function<void(trace::Record&&)>;
-  // Fills in accesses and coverage of a kernel, which is complete otherwise.
+  // Fills in accesses and coverage of a kernel whose other fields are complete.
   using FillAccesses = std::function<void(const Event& event, std::size_t launch, trace::Kernel& kernel)>;
 
-  // Of the events before `begin`, only those that the rest needs remain: things that are `kept` (by thing; empty: all)
+  // Of the events before `begin`, only those that later ones need remain: things that are `kept` (by thing; empty: all)
   // and the effects of copies, sets and hints on them, as records without a gap.
   TimingPass(const PassLog& log, const MergeOptions& options, MergeSummary& summary, std::size_t begin,
              const std::vector<bool>& kept);
 
   void run(const FillAccesses& fill, const Take& take);
 
-  // The state when the launch happens, for `fill`.
+  // Returns the memory at the time of the launch, for `fill`.
   const World& world() const { return world_; }
   const OpenOperators& operators() const { return operators_; }
   trace::ObjectId id_of(ThingIndex thing) const { return ids_[thing]; }
-  // Adds a further object, made right before the launch.
+  // Adds another object, allocated directly before the launch.
   trace::ObjectId add_object(const Thing& thing, const Take& take);
 
  private:
@@ -69,7 +69,7 @@ class TimingPass {
   RangeNesting ranges_;
   std::vector<trace::ObjectId> ids_;  // by thing
   trace::ObjectId last_id_ = trace::kNoObject;
-  std::map<std::uint64_t, std::uint64_t> events_;  // CUDA events that were recorded: number in the trace
+  std::map<std::uint64_t, std::uint64_t> events_;  // recorded CUDA events, with their numbers in the trace
   std::size_t next_uvm_ = 0;
   std::size_t begin_;
   const std::vector<bool>& kept_;

@@ -26,7 +26,7 @@ void add(std::int64_t& sum, std::int64_t bytes) {
   }
 }
 
-// The level of each GPU over time, and the most since somebody asked.
+// The memory level of each GPU over time, and its maximum since the last query.
 class Levels {
  public:
   void take(const MemoryTaken& taken) {
@@ -34,7 +34,7 @@ class Levels {
     add(device.now, taken.bytes);
     device.most = std::max(device.most, device.now);
   }
-  // Writes the most of each GPU where it is another than the last written one, and begins anew.
+  // Writes the maximum of each GPU if it differs from the last written one, and restarts the maximum.
   void write(std::uint64_t iteration, std::vector<UnmanagedMemory::Level>& out) {
     for (auto& [number, device] : devices_) {
       const std::int64_t most = std::max<std::int64_t>(device.most, 0);
@@ -92,7 +92,7 @@ UnmanagedMemory unmanaged_memory(const PassLog& memory) {
   const std::vector<Mark> marks = iteration_marks(memory);
   out.by_iteration = !marks.empty();
   Levels levels;
-  // The iteration that runs. A program without marks is one that begins with it.
+  // The current iteration. A program without marks counts as one iteration from its begin.
   std::optional<std::uint64_t> running;
   if (marks.empty()) running = 0;
   const auto end_iteration = [&] {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU memory that a process takes beside what it allocates: code of kernels as it is loaded, handles of libraries,
-// local memory, queues. From the log of the memory pass to records of a trace.
+// The GPU memory that a process takes in addition to its allocations: code of kernels when it is loaded, handles of
+// libraries, local memory, queues. Converts the log of the memory pass to records of a trace.
 //
-// The first reading, when the process has a context and has called nothing else, counts as nothing taken. A trace says
-// it by iteration: the most that was taken at any time of an iteration is there from its begin on. What was taken
-// before the first iteration belongs to the first, what changes after the last one to none.
+// The first reading, when the process has a context and has made no other calls, counts as zero. A trace describes this
+// memory by iteration: the maximum during an iteration is allocated from its begin on. Memory taken before the first
+// iteration belongs to the first; changes after the last iteration belong to none.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ namespace uvmtrace {
 
 struct UnmanagedMemory {
   struct Level {
-    std::uint64_t iteration = 0;  // from its begin on
+    std::uint64_t iteration = 0;  // from the begin of this iteration on
     std::int32_t device = 0;
     std::uint64_t bytes = 0;
   };
   std::vector<Level> levels;  // ascending by iteration; only where a level changes
   bool by_iteration = false;  // false: no iteration is marked, and levels hold for the whole program
-  std::map<std::string, std::int64_t> taken_by_call;  // bytes, of all GPUs, until the last iteration ends
+  std::map<std::string, std::int64_t> taken_by_call;  // bytes by call, of all GPUs, until the last iteration ends
   std::int64_t between_calls = 0;                     // bytes that changed while no call of the process was running
-  std::string refused;                                // why nothing is known; empty where it is
+  std::string refused;                                // the reason why nothing is known; empty otherwise
 
-  // "110.0 MiB: cuLaunchKernel 94.0, cuStreamCreate 16.0"
+  // Formats "110.0 MiB: cuLaunchKernel 94.0, cuStreamCreate 16.0"
   std::string text() const;
 };
 

@@ -13,7 +13,8 @@ namespace {
 // By stream, the end of its kernels since the last wait for it.
 using LastEnds = std::map<std::uint32_t, std::int64_t>;
 
-// Takes the streams away whose kernels a call has waited for; which kernels lie before an event is not looked up.
+// Removes the streams for whose kernels a call has waited. For a wait for an event it is not determined which kernels
+// precede the event.
 void take_waits(const Event& event, LastEnds& last_ends) {
   const auto* sync = std::get_if<SyncEvent>(&event.what);
   const auto* copy = std::get_if<CopyEvent>(&event.what);
@@ -46,7 +47,7 @@ std::uint64_t add_unseen_waits(PassLog& log) {
   LastEnds last_ends;
   bool in_iteration = false;
   std::size_t behind_work = 0;  // position after the last work for the GPU in `out`
-  bool waited = false;          // whether the host waited since then
+  bool waited = false;          // the host has waited since then
   std::uint64_t added = 0;
   std::vector<Event> out;
   out.reserve(log.events.size() + 1);
@@ -75,7 +76,7 @@ std::uint64_t add_unseen_waits(PassLog& log) {
       waited = true;
     }
   }
-  // A program that has waited unseen before has done so here, and what waits later belongs to its end.
+  // If the program has waited unseen before, it has done so here too, and later waits belong to the program's end.
   if (in_iteration && log.complete && behind_work != 0 && (!waited || added != 0)) {
     const Event& work = out[behind_work - 1];
     out.insert(out.begin() + static_cast<std::ptrdiff_t>(behind_work), wait_at(work, work.end_ns));

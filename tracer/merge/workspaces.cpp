@@ -47,7 +47,7 @@ bool is_guess(const trace::Kernel& kernel) {
 }
 
 struct Use {
-  std::size_t kernel = 0;  // its place in the records
+  std::size_t kernel = 0;  // its position in the records
   Quanta quanta;
 };
 
@@ -56,7 +56,7 @@ struct Tensor {
   std::uint64_t quanta = 0;
   Quanta written, read;
   std::vector<Use> writers;         // kernels, in order
-  std::vector<std::size_t> claims;  // guessed kernels that only write it, as their operator says
+  std::vector<std::size_t> claims;  // guessed kernels that only write it according to their operator
   bool whole(const Quanta& part) const { return boost::icl::cardinality(part) >= quanta; }
 };
 
@@ -133,7 +133,7 @@ class Completion {
   }
 
   void see(std::size_t place, const trace::Kernel& kernel) {
-    std::set<std::size_t> partners;  // guessed kernels that wrote what this one reads
+    std::set<std::size_t> partners;  // guessed kernels that wrote data which this kernel reads
     for (const trace::ObjectAccess& access : kernel.accesses) {
       if (Tensor* operand = tensor(access.object)) take_from(*operand, access, kernel.stream, partners);
     }
@@ -155,7 +155,8 @@ class Completion {
     if (!operand.read.empty()) operand.claims.clear();
   }
 
-  // The last guess wrote `unwritten` of the workspace; those before it read what was there.
+  // Completes the accesses to a workspace: the last guessed kernel wrote `unwritten` of it, and the guessed kernels
+  // before that read its data.
   void hand_over(trace::ObjectId id, Tensor& workspace, const Quanta& unwritten,
                  const std::vector<std::size_t>& guesses) {
     const auto first = std::upper_bound(guesses.begin(), guesses.end(), workspace.made);

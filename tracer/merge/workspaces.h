@@ -28,7 +28,7 @@ struct WorkspaceSummary {
   std::uint64_t removed_bytes = 0;  // accesses to operands
 };
 
-// `records` are a trace's, whole, in program order.
+// `records` are all records of a trace, in program order.
 WorkspaceSummary complete_workspaces(std::vector<trace::Record>& records);
 
 }  // namespace uvmtrace

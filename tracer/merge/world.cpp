@@ -11,8 +11,8 @@ namespace {
 
 std::uint64_t reach(const Thing& thing) { return (thing.end() + kQuantumBytes - 1) / kQuantumBytes * kQuantumBytes; }
 
-// Returns for each tensor_free whether the allocator takes the memory back with it: the next event about its address is
-// not a tensor_free_done.
+// Returns for each tensor_free whether the allocator takes the memory back with it, that is, whether the next event
+// about its address is not a tensor_free_done.
 std::vector<bool> last_words(const PassLog& log) {
   std::vector<bool> last(log.events.size(), false);
   std::unordered_map<std::uint64_t, bool> done_follows;  // by address
@@ -85,7 +85,7 @@ void World::release(ThingIndex index) {
   change_.freed.push_back(index);
 }
 
-// A segment is freed when its tensors are, so none is left unless the log lacks an event.
+// A segment is freed after its tensors, so none is left unless the log lacks an event.
 void World::release_tensors_in(std::uint64_t begin, std::uint64_t end) { release_overlaps(tensors_, begin, end); }
 
 void World::release_overlaps(const Map& map, std::uint64_t begin, std::uint64_t end) {
@@ -101,7 +101,8 @@ void World::release_overlaps(const Map& map, std::uint64_t begin, std::uint64_t 
 
 void World::make_object(const AllocEvent& event) {
   const bool known = event.segment && object_holder(event.va, event.bytes) != kNothing;
-  // The driver's own memory may hold what the program allocates from a pool: the program's calls say it better.
+  // Memory of the driver itself may contain memory that the program allocates from a pool; the program's calls describe
+  // it better.
   const bool hidden = event.kind == MemoryKind::kModule && meets_object(event.va, event.va + event.bytes);
   if (event.bytes == 0 || known || hidden) return;
   release_overlaps(objects_, event.va, event.va + event.bytes);
@@ -154,7 +155,7 @@ const World::Change& World::apply(std::size_t position) {
 std::uint64_t World::cut(std::uint64_t begin, std::uint64_t end,
                          const std::function<void(ThingIndex, std::uint64_t, std::uint64_t)>& piece) const {
   std::uint64_t missed = 0;
-  std::uint64_t at = begin;  // below it everything is given away
+  std::uint64_t at = begin;  // everything below it is assigned
   auto next = tensors_.lower_bound(begin);
   if (next != tensors_.begin() && reach(things_[std::prev(next)->second]) > begin) --next;
   for (; next != tensors_.end() && next->first < end; ++next) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of one pass as its log tells it: what is alive, where, and to whom an address belongs.
+// The memory of one pass according to its log: what is alive, where, and to what an address belongs.
 //
-// Logs are taken from running programs and may lack an event. What cannot be (two live allocations at one address, the
-// free of nothing) is repaired in favour of the later event, and counted.
+// Logs are taken from running programs and may lack an event. Impossible events (two live allocations at one address, a
+// free of nothing) are repaired in favour of the later event, and counted.
 #pragma once
 
 #include <cstdint>
@@ -35,27 +35,27 @@ class World {
  public:
   explicit World(const PassLog& log);
 
-  // The changes of things by an event, in this order: `freed`, then `made`.
+  // The things that an event frees and creates, applied in this order: `freed`, then `made`.
   struct Change {
     std::vector<ThingIndex> freed;
     ThingIndex made = kNothing;
   };
-  // Events in the log's order, by position. Others than of memory change nothing.
+  // Applies an event, given by position; call it in the log's order. Events that are not about memory change nothing.
   const Change& apply(std::size_t event);
 
   const std::vector<Thing>& things() const { return things_; }  // in the order in which they were made
-  // Live things that hold the address.
+  // Return live things that contain the address.
   ThingIndex tensor_at(std::uint64_t address) const { return find(tensors_, address); }
   ThingIndex object_at(std::uint64_t address) const { return find(objects_, address); }
-  // The live tensor, else the live object, that holds all of the bytes; kNothing when there is none.
+  // Returns the live tensor, otherwise the live object, that contains all of the bytes; kNothing if there is none.
   ThingIndex holder(std::uint64_t va, std::uint64_t bytes) const;
   ThingIndex object_holder(std::uint64_t va, std::uint64_t bytes) const;
 
   bool holds_tensors(ThingIndex object) const;
 
-  // Cuts [begin, end) among the live things it meets: pieces of tensors first, what they leave to the objects under it.
-  // A tensor or object reaches to the end of its last quantum. Calls piece(thing, from, to), bytes from its start, `to`
-  // within its size; ascending for each thing. Returns how many bytes met nothing.
+  // Divides [begin, end) among the live things that it overlaps: first to tensors, and the rest to the objects that
+  // contain them. A tensor or object reaches to the end of its last quantum. Calls piece(thing, from, to) with bytes
+  // from its start, `to` within its size, ascending for each thing. Returns the number of bytes outside of all things.
   std::uint64_t cut(std::uint64_t begin, std::uint64_t end,
                     const std::function<void(ThingIndex, std::uint64_t, std::uint64_t)>& piece) const;
 
@@ -79,9 +79,9 @@ class World {
                             const std::function<void(ThingIndex, std::uint64_t, std::uint64_t)>& piece) const;
 
   const PassLog& log_;
-  std::vector<bool> last_word_;  // of a tensor_free: no tensor_free_done follows
+  std::vector<bool> last_word_;  // for a tensor_free: no tensor_free_done follows
   std::vector<Thing> things_;
-  std::vector<bool> let_go_;  // of a tensor: freed by the program, kept by the allocator
+  std::vector<bool> let_go_;  // for a tensor: freed by the program, kept by the allocator
   std::vector<bool> by_segment_;
   Map objects_, tensors_;
   Change change_;

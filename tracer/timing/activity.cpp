@@ -21,8 +21,8 @@ namespace uvmtrace {
 
 namespace {
 
-// A buffer is delivered when all its records are complete. 1 MB holds some 5,000 kernels: small, because a busy GPU
-// always has an incomplete record in the newest buffer, and that is what a killed program loses.
+// A buffer is delivered when all its records are complete. 1 MB holds some 5,000 kernels. Buffers are small because a
+// busy GPU always has an incomplete record in the newest buffer, which a killed program loses.
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 constexpr auto kFlushPeriod = std::chrono::milliseconds(200);
 
@@ -115,8 +115,8 @@ void read_record(const CUpti_Activity* record) {
   }
 }
 
-// Fresh pages from the system are zero already and are only touched as far as they are used; CUPTI is told so and does
-// not clear the buffer in the program's thread.
+// Fresh pages from the system are zero already and take memory only where they are used. CUPTI is told so and does not
+// clear the buffer in the program's thread.
 void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
   *buffer = static_cast<std::uint8_t*>(std::calloc(kBufferBytes, 1));
   *bytes = *buffer == nullptr ? 0 : kBufferBytes;
@@ -135,7 +135,7 @@ void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t*
       lost_records.fetch_add(dropped, std::memory_order_relaxed);
     }
   } catch (...) {
-    lost_records.fetch_add(1, std::memory_order_relaxed);  // out of memory: the program goes on
+    lost_records.fetch_add(1, std::memory_order_relaxed);  // out of memory: the program continues
   }
   std::free(buffer);
 }

@@ -9,8 +9,8 @@ namespace uvmtrace {
 
 namespace {
 
-// Calls of this thread that have not returned. Calls hardly ever nest; when more do than fit, the outermost lose their
-// begin and place, nothing else.
+// Calls of this thread that have not returned. Calls hardly ever nest; if more nest than fit, the outermost lose only
+// their begin and position.
 struct OpenCall {
   std::uint32_t correlation = 0;
   std::uint64_t sequence = 0;

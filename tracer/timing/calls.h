@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver calls of the program: which are observed, and what is known when one has returned. Each area (memory, copies,
-// launches, ...) adds its handlers to the table once, before callbacks are enabled.
+// Driver calls of the program: which ones are observed, and their data when they have returned. Each area (memory,
+// copies, launches, ...) adds its handlers to the table once, before callbacks are enabled.
 #pragma once
 
 #include <cupti.h>
@@ -18,10 +18,10 @@ struct Call {
   const char* symbol = nullptr;      // mangled kernel name of a launch
   std::uint32_t correlation = 0;
   std::uint32_t device = 0;
-  std::uint64_t sequence = 0;  // place in the program
+  std::uint64_t sequence = 0;  // position in the program
   std::int64_t begin_ns = 0;
   std::uint64_t state = 0;         // the return value of on_enter
-  bool per_thread_stream = false;  // a _ptds or _ptsz twin: the null stream is the thread's own
+  bool per_thread_stream = false;  // a _ptds or _ptsz twin, whose null stream is the thread's own
 
   template <typename Parameters>
   const Parameters& as() const {
@@ -32,8 +32,8 @@ struct Call {
 struct CallHandler {
   void (*on_success)(const Call&) = nullptr;
   std::uint64_t (*on_enter)(const Call&) = nullptr;
-  void (*on_failure)(const Call&) = nullptr;  // only where on_enter did something
-  bool sequence_at_return = false;            // calls that give an address have their place when they return
+  void (*on_failure)(const Call&) = nullptr;  // only needed if on_enter has an effect
+  bool sequence_at_return = false;  // for calls that return an address: their position is determined when they return
 };
 
 class CallTable {
@@ -52,7 +52,7 @@ class CallTable {
     }
   }
 
-  // Called from CUPTI's callback, at both sites of every observed call.
+  // Called from CUPTI's callback, at begin and end of every observed call.
   void dispatch(CUpti_CallbackId id, const CUpti_CallbackData& data);
 
  private:
@@ -63,7 +63,7 @@ class CallTable {
   std::array<Entry, 2048> entries_{};
 };
 
-// The calls of each area, in the file of that name.
+// Add the calls of each area, implemented in the file of the same name.
 void add_memory_calls(CallTable& table);
 void add_copy_calls(CallTable& table);
 void add_hint_calls(CallTable& table);
@@ -72,13 +72,14 @@ void add_launch_calls(CallTable& table);
 void add_graph_calls(CallTable& table);
 void add_map_calls(CallTable& table);
 
-// Starts the event of a call. The first event of a call takes the call's place; what follows in the same call (batches,
-// the nodes of a graph) takes the next places.
+// Starts the event of a call. The first event of a call has the call's position; further events of the same call
+// (batches, the nodes of a graph) get the next positions.
 JsonLine call_event(std::string_view type, const Call& call, bool first = true);
 // Adds the call's times and writes it.
 void finish_event(JsonLine&& line, const Call& call);
 
-// A plain call and its _ptds or _ptsz twin, by name. Names are pasted at once: cuda.h has macros of some of them.
+// Adds a plain call and its _ptds or _ptsz twin, by name. The names are pasted directly, because cuda.h defines macros
+// for some of them.
 #define UVMTRACE_ADD_PAIR(table, name, twin, ...) \
   (table).add_pair(CUPTI_DRIVER_TRACE_CBID_##name, CUPTI_DRIVER_TRACE_CBID_##twin, __VA_ARGS__)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call on a stream that is being captured into a graph only adds a node: nothing runs until the graph is launched.
-// Such calls give no event; the nodes do, at every launch of the graph.
+// Recognises calls on a stream that is being captured into a graph. Such a call only adds a node, and nothing runs
+// until the graph is launched. It gives no event; its node gives one at every launch of the graph.
 #pragma once
 
 #include <cuda.h>
@@ -9,14 +9,14 @@
 
 namespace uvmtrace {
 
-// The thread enters an observed call.
+// Called when the thread enters an observed call.
 void begin_call_for_capture();
-// CUPTI announced a new graph node on this thread.
+// Called when CUPTI announces a new graph node on this thread.
 void note_node_created();
 // Returns whether the call went into a graph. Call it after the call has returned.
 bool was_captured(const Call& call, CUstream stream);
 
-// A capture began or ended somewhere: while none is open, was_captured() costs nothing.
+// Called when a capture begins or ends anywhere: while none is open, was_captured() takes no time.
 void note_capture_begin();
 void note_capture_end();
 

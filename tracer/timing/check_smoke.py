@@ -14,7 +14,7 @@ mode = sys.argv[2] if len(sys.argv) > 2 else ""
 text = open(sys.argv[1], encoding="utf-8", errors="replace").read()
 lines = text.splitlines()
 if mode == "--killed" and not text.endswith("\n"):
-    lines.pop()  # cut off: readers drop it too
+    lines.pop()  # a line that was cut off: readers drop it too
 events = [json.loads(line) for line in lines]
 by_type = collections.defaultdict(list)
 for event in events:

@@ -37,7 +37,7 @@ void copied(const Call& call, const std::vector<CopyShape>& all) {
   }
 }
 
-// Every linear copy: `Sides` tells destination and source of its parameters.
+// Handles every linear copy: `Sides` selects destination and source from its parameters.
 template <typename Parameters, auto Sides>
 void linear(const Call& call) {
   const auto& p = call.as<Parameters>();

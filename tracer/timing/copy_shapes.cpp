@@ -70,7 +70,7 @@ std::vector<CopyShape> layers(const Copy& copy, std::uint64_t source_height, std
 Place place_of(const CopySide& side) {
   if (side.place != Place::kUnknown) return side.place;
   const auto found = LiveAllocations::instance().find(side.address);
-  // Memory that CUDA did not give is the program's own, on the host.
+  // Memory that CUDA did not allocate is the program's own, on the host.
   return !found || found->kind == MemoryKind::kPinned ? Place::kHost : Place::kDevice;
 }
 

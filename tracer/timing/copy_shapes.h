@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and sets as the log has them: one block of bytes, or rows of bytes with a pitch.
+// Copies and sets in the form of the log: one block of bytes, or rows of bytes with a pitch.
 #pragma once
 
 #include <cuda.h>
@@ -17,7 +17,7 @@ enum class Place : std::uint8_t { kUnknown, kHost, kDevice };
 struct CopySide {
   std::uint64_t address = 0;  // 0 for a CUDA array, which has no address
   std::uint64_t pitch = 0;
-  Place place = Place::kUnknown;  // unknown: found out from the address
+  Place place = Place::kUnknown;  // unknown: determined by the address
 };
 
 struct CopyShape {
@@ -34,7 +34,8 @@ struct SetShape {
   std::uint64_t pitch = 0;
 };
 
-// A 3-D copy is rows with one pitch where its layers follow each other so, else one shape per layer.
+// Returns the shapes of a copy. A 3-D copy is rows with one pitch if its layers continue with this pitch, otherwise one
+// shape per layer.
 std::vector<CopyShape> shapes(const CUDA_MEMCPY2D& copy);
 std::vector<CopyShape> shapes(const CUDA_MEMCPY3D& copy);
 std::vector<CopyShape> shapes(const CUDA_MEMCPY3D_PEER& copy);

@@ -21,7 +21,7 @@ constexpr std::uint32_t kOldestVersion = 19;  // CUDA 12.0, the first with CUpti
 
 std::string load_now() {
   const std::string file = "libcupti.so." + std::to_string(kMajor);
-  // By its SONAME, so that a program that brings its own copy (PyTorch does) and this library share one.
+  // Opened by its SONAME, so that a program that has its own copy (as PyTorch does) and this library share one.
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const error = ::dlerror();

@@ -23,22 +23,22 @@ struct CuptiLibrary {
   UVMTRACE_CUPTI_FUNCTIONS(UVMTRACE_DECLARE)
 #undef UVMTRACE_DECLARE
 #ifdef CUPTI_SUBSCRIBER_NAME_MAX_LEN
-  // Null in a library that is older than it: late CUPTI 12.
+  // Null if the loaded library is too old (it came with a late CUPTI 12).
   decltype(&::cuptiSubscribe_v2) cuptiSubscribe_v2 = nullptr;
 #endif
 
-  // Loads it once; later calls give the same answer. Empty on success, else what is wrong.
+  // Loads it once; later calls return the same result. Empty on success, otherwise the error.
   static std::string load();
 };
 
 // Valid after CuptiLibrary::load() succeeded.
 CuptiLibrary& cupti();
 
-// Makes `callback` the process's one subscriber. Returns the empty string, or what is wrong: it names the tool that
-// holds CUPTI.
+// Makes `callback` the process's only subscriber. Returns an empty string, or an error that names the tool that holds
+// CUPTI.
 std::string subscribe(CUpti_CallbackFunc callback, CUpti_SubscriberHandle& subscriber);
 
-// CUPTI's own name of a result, as CUPTI_ERROR_NOT_SUPPORTED, with its number.
+// Returns CUPTI's own name of a result, such as CUPTI_ERROR_NOT_SUPPORTED, with its number.
 std::string describe(CUptiResult result);
 
 }  // namespace uvmtrace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activity records that are read. CUPTI gives its newest form of a record, which begins with every older form, so
-// the oldest form that has all fields in use serves CUPTI 12 and 13 alike. The sizes and offsets below are those of the
-// records as this library reads them; a toolkit that changes one does not compile.
+// The activity records that are read. CUPTI writes the newest form of a record, which begins with every older form; the
+// oldest form that has all used fields therefore serves CUPTI 12 and 13. The sizes and offsets below are those that
+// this library assumes; with a toolkit that changes one it does not compile.
 #pragma once
 
 #include <cupti.h>
@@ -54,7 +54,7 @@ static_assert(offsetof(UvmRecord, dstId) == 44);
 static_assert(offsetof(UvmRecord, flags) == 56);
 
 #if CUPTI_API_VERSION >= 130000 && CUPTI_API_VERSION < 140000
-// The forms that CUPTI 13 emits: longer, and the same where it is read.
+// The forms that CUPTI 13 writes are longer, and equal in the part that is read.
 static_assert(sizeof(CUpti_ActivityKernel10) == 216 && sizeof(KernelRecord) <= 216);
 static_assert(sizeof(CUpti_ActivityMemcpy6) == 96 && sizeof(MemcpyRecord) <= 96);
 static_assert(sizeof(CUpti_ActivityMemset4) == 88);

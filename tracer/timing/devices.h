@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU of each context, by CUPTI's small context numbers. Lock-free, because every call asks for it.
+// The GPU of each context, by CUPTI's small context numbers. Lock-free, because every call needs it.
 #pragma once
 
 #include <array>

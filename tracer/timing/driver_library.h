@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The few driver functions that this library calls, looked up in the driver that loaded it. None of them synchronises.
-// Each may be null: an older driver lacks it, and then what it would have told is left out of the log.
+// Each may be null if the driver is too old; then its information is missing from the log.
 #pragma once
 
 #include <cuda.h>

@@ -9,7 +9,7 @@ namespace uvmtrace {
 
 namespace {
 
-// Writes what one node does; nothing for nodes that touch no memory.
+// Writes the event of one node; nothing for nodes that touch no memory.
 struct WriteNode {
   const Call& call;
   CUstream stream;

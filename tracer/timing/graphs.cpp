@@ -17,7 +17,7 @@ struct Clones {
 };
 thread_local Clones clones;
 
-// Graphs within graphs; a limit keeps nonsense from recursing for ever.
+// The limit for graphs within graphs, as a guard against endless recursion.
 constexpr int kDeepestGraph = 16;
 
 NodeWork work_of(CUgraphNode node, CUgraphNodeType type) {
@@ -89,7 +89,7 @@ void read_graph(CUgraph graph, int depth, GraphNodes& out) {
   }
 }
 
-// Instantiation may clone a clone.
+// Instantiation may clone a node that is itself a clone.
 std::uint64_t last_clone(std::uint64_t id) {
   for (std::size_t steps = 0; steps <= clones.of.size(); ++steps) {
     const auto found = clones.of.find(id);
@@ -141,7 +141,8 @@ void Graphs::instantiated(CUgraphExec executable, CUgraph graph) {
   publish(executable, std::move(nodes));
 }
 
-// An update pairs the nodes of two graphs of the same shape in their order; the running nodes keep their numbers.
+// An update pairs the nodes of two graphs of the same shape in their order; the nodes of the executable graph keep
+// their numbers.
 void Graphs::updated(CUgraphExec executable, CUgraph graph) {
   GraphNodes fresh;
   read_graph(graph, 0, fresh);

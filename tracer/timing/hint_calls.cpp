@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kHost = -1;
 
-// Legacy calls name the host with -1 too (CU_DEVICE_CPU).
+// Legacy calls also use -1 for the host (CU_DEVICE_CPU).
 int location(CUdevice device) { return device < 0 ? kHost : device; }
 [[maybe_unused]] int location(const CUmemLocation& place) {
   return place.type == CU_MEM_LOCATION_TYPE_DEVICE ? place.id : kHost;
@@ -56,7 +56,7 @@ void write_advice(const Call& call, CUdeviceptr va, std::size_t bytes, CUmem_adv
 }
 
 #if CUDA_VERSION >= 13000
-// Each location counts from its index on to the next one's.
+// Each location applies from its index up to the next one's.
 int batch_location(const CUmemLocation* locations, const std::size_t* indices, std::size_t count, std::size_t range) {
   std::size_t chosen = 0;
   while (chosen + 1 < count && indices[chosen + 1] <= range) ++chosen;

@@ -2,9 +2,8 @@
 // Start and end of the timing pass. The CUDA driver loads this library when the program initialises CUDA
 // (CUDA_INJECTION64_PATH) and calls InitializeInjection.
 //
-// It always returns 1: the documentation gives 1 for success and does not say what the driver does on anything else,
-// and whatever is wrong here must not keep the program from using CUDA. Without a subscription the library does
-// nothing.
+// InitializeInjection always returns 1: the documentation gives 1 for success and does not say what the driver does
+// otherwise, and no error here may keep the program from using CUDA. Without a subscription the library does nothing.
 #include <cupti.h>
 
 #include <array>
@@ -31,7 +30,7 @@ namespace uvmtrace {
 
 namespace {
 
-// The first context tells the GPU, and only now can CUPTI count what managed memory does.
+// The first context identifies the GPU, and only from now on can CUPTI count events of managed memory.
 void context_created(const CUpti_ResourceData& data) {
   std::uint32_t context = 0;
   std::uint32_t device = 0;
@@ -58,7 +57,7 @@ void context_created(const CUpti_ResourceData& data) {
 }
 
 void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
-  // For graphs the descriptor is CUpti_GraphData.
+  // For graphs the descriptor is a CUpti_GraphData.
   const auto* const graph = static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
@@ -86,7 +85,7 @@ constexpr std::array kResources = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CB
                                    CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                                    CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 
-// CUPTI 12.3 and later say so before they stop.
+// CUPTI 12.3 and later announce that they stop.
 #if CUPTI_API_VERSION >= 21
 #define UVMTRACE_HAS_STATE_CALLBACKS 1
 void on_state(CUpti_CallbackId id, const CUpti_StateData& data) {
@@ -126,7 +125,8 @@ void enable_callbacks() {
   add_launch_calls(table);
   add_graph_calls(table);
   add_map_calls(table);
-  // A library that is older than these headers refuses calls that it does not know, and no program there makes them.
+  // A library that is older than these headers refuses calls that it does not know; programs cannot make these calls
+  // there.
   table.for_each(
       [](CUpti_CallbackId id) { (void)cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id); });
   for (const CUpti_CallbackIdResource id : kResources) {
@@ -137,7 +137,7 @@ void enable_callbacks() {
 #endif
 }
 
-// Forked children that did not execute another program come here too: there the log is closed already.
+// Also runs in forked children that did not execute another program; their log is closed already.
 void at_exit() {
   if (!EventLog::instance().is_open()) return;
   const std::uint64_t lost = Activity::instance().finish();
@@ -149,7 +149,7 @@ std::string start() {
   std::string problem = CuptiLibrary::load();
   if (problem.empty()) problem = subscribe(&on_callback, subscriber);
   if (!problem.empty()) return problem;
-  // Says itself what is wrong.
+  // open() reports its own errors.
   if (!EventLog::instance().open("timing", true)) {
     (void)cupti().cuptiUnsubscribe(subscriber);
     return {};

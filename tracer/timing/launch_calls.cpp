@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel launches. The parameters are scanned after the call has returned: the caller still holds them, and the driver
-// has loaded the function by then.
+// has then loaded the function.
 #include "tracer/log/streams.h"
 #include "tracer/timing/calls.h"
 #include "tracer/timing/capture.h"
@@ -50,7 +50,7 @@ void write_launch(const Call& call, std::string_view name, const LaunchShape& sh
 
 namespace {
 
-// CUlaunchConfig and the parameters of the other launches name these alike.
+// CUlaunchConfig and the parameters of the other launches use the same names for these fields.
 template <typename Parameters>
 LaunchShape shape_of(const Parameters& p) {
   return {{p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ}, p.sharedMemBytes};

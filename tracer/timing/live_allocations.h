@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's live allocations, by address: used to recognise pointers in a kernel's parameters, and the kind of
-// memory of a free or a copy. Safe from any thread; calls nothing outside.
+// memory of a free or a copy. May be used from any thread; calls no other code.
 #pragma once
 
 #include <atomic>
@@ -30,12 +30,12 @@ class LiveAllocations {
   // Returns false if exactly this allocation was there before.
   bool insert(const Allocation& allocation);
   std::optional<Allocation> remove(std::uint64_t va);
-  // Removes those that begin in the range, in order.
+  // Removes and returns those that begin in the range, in order.
   std::vector<Allocation> remove_range(std::uint64_t va, std::uint64_t bytes);
   std::optional<Allocation> find(std::uint64_t address) const;
   // Appends those of `words` that lie in an allocation and are not in `found` yet.
   void keep_pointers(const std::vector<std::uint64_t>& words, std::vector<std::uint64_t>& found) const;
-  // Quick test without a lock: false means certainly no pointer.
+  // Tests quickly without a lock: false means that the word is certainly not a pointer.
   bool may_be_pointer(std::uint64_t word) const {
     return word >= lowest_.load(std::memory_order_relaxed) && word < highest_.load(std::memory_order_relaxed);
   }
@@ -45,7 +45,7 @@ class LiveAllocations {
 
   mutable std::shared_mutex mutex_;
   std::map<std::uint64_t, Allocation> by_address_;
-  // Bounds of everything that ever was allocated: most words in parameters are small numbers or floats.
+  // Bounds of all allocations so far: most words in parameters are small numbers or floats.
   std::atomic<std::uint64_t> lowest_{UINT64_MAX};
   std::atomic<std::uint64_t> highest_{0};
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps that the program has the driver encode. No event of their own: launches that take them say what they are.
+// Notes tensor maps that the program lets the driver encode. They give no event of their own: launches that use them
+// describe them.
 #include "tracer/timing/calls.h"
 #include "tracer/timing/tensor_maps.h"
 

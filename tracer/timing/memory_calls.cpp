@@ -39,8 +39,8 @@ void allocated(const Call& call, std::uint64_t va, std::uint64_t bytes, MemoryKi
   write_alloc(call, allocation, stream, true);
 }
 
-// A free takes its address out of the map when it begins, before another thread can be given the same address, and puts
-// it back if it fails.
+// Removes an address from the map when its free begins, before another thread can get the same address; it is put back
+// if the free fails.
 std::uint64_t take(std::uint64_t va) {
   if (va == 0) return 0;
   const std::optional<Allocation> found = LiveAllocations::instance().remove(va);
@@ -95,7 +95,7 @@ void add_device_calls(CallTable& table) {
 }
 
 void add_host_calls(CallTable& table) {
-  // CUPTI knows this one call under an old and a new number.
+  // CUPTI has this one call under an old and a new number.
   table.add(CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc, host_allocation<cuMemHostAlloc_params>());
   table.add(CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc_v2, host_allocation<cuMemHostAlloc_params>());
   table.add(CUPTI_DRIVER_TRACE_CBID_cuMemAllocHost_v2, host_allocation<cuMemAllocHost_v2_params>());
@@ -153,7 +153,7 @@ void add_mapping_calls(CallTable& table) {
                                                      allocated(call, p.ptr, p.size, MemoryKind::kVmm);
                                                    },
                                                .sequence_at_return = true});
-  // One call may end several mappings.
+  // One call may unmap several mappings.
   using Mappings = std::vector<Allocation>;
   table.add(CUPTI_DRIVER_TRACE_CBID_cuMemUnmap,
             {.on_success =

@@ -9,7 +9,7 @@
 
 namespace uvmtrace {
 
-// `first` as in call_event(). The stream counts for memory of a pool.
+// `first` as in call_event(). The stream is used only for memory of a pool.
 void write_alloc(const Call& call, const Allocation& allocation, CUstream stream, bool first);
 void write_free(const Call& call, const Allocation& allocation, CUstream stream, bool first);
 

@@ -20,7 +20,8 @@ void synchronized_device(const Call& call) {
   finish_event(std::move(call_event("sync", call).text("kind", "device")), call);
 }
 
-// Recording an event on a captured stream, or making such a stream wait, orders the graph's nodes, not the program.
+// Recording an event on a captured stream, or making such a stream wait, orders the nodes of the graph, not the
+// program's work.
 template <typename Parameters>
 void ordered_by_event(const Call& call, std::string_view kind) {
   const auto& p = call.as<Parameters>();

@@ -15,7 +15,7 @@ namespace uvmtrace {
 namespace {
 
 constexpr std::size_t kWordBytes = 8;
-// CUDA's limits, as a guard against nonsense: 32,764 bytes of parameters since 12.1.
+// CUDA's limit, as a guard against invalid data: 32,764 bytes of parameters since 12.1.
 constexpr std::size_t kMostParameters = 4096;
 constexpr std::size_t kMostParameterBytes = 65536;
 
@@ -33,7 +33,7 @@ bool read_layout(CUresult (*query)(Function, std::size_t, std::size_t*, std::siz
   while (layout.size() < kMostParameters) {
     Parameter parameter;
     const CUresult result = query(function, layout.size(), &parameter.offset, &parameter.bytes);
-    if (result == CUDA_ERROR_INVALID_VALUE) break;  // no such parameter: all are known
+    if (result == CUDA_ERROR_INVALID_VALUE) break;  // there is no such parameter: all have been read
     if (result != CUDA_SUCCESS || parameter.bytes > kMostParameterBytes) return false;
     layout.push_back(parameter);
   }
@@ -88,7 +88,7 @@ struct Buffer {
   std::size_t bytes = 0;
 };
 
-// All parameters in one buffer, as CU_LAUNCH_PARAM_BUFFER_POINTER gives them.
+// Returns the buffer with all parameters that CU_LAUNCH_PARAM_BUFFER_POINTER gives.
 Buffer extra_buffer(void** extra) {
   Buffer out;
   for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a launch's parameters point to: tensor maps, and every aligned 8-byte word of every parameter that is
-// an address in a live allocation. Frameworks pass pointers inside structs by value, so whole parameters are scanned,
-// not only those of 8 bytes.
+// The memory to which a launch's parameters point: tensor maps, and every aligned 8-byte word of every parameter that
+// is an address in a live allocation. Frameworks pass pointers inside structs by value, so whole parameters are
+// scanned, not only those of 8 bytes.
 #pragma once
 
 #include <cuda.h>
@@ -20,14 +20,14 @@ struct LaunchParameters {
   std::vector<MapParameter> maps;
 };
 
-// `function` may be a CUkernel in disguise. Asks the driver for the layout of the function's parameters the first time,
-// so that the function must be loaded: call it after the launch.
+// `function` may be a CUkernel cast to CUfunction. Queries the driver for the layout of the function's parameters the
+// first time, which requires a loaded function: call it after the launch.
 LaunchParameters read_parameters(std::string_view kernel, CUfunction function, void** parameters, void** extra);
 
-// Function handles may be reused from now on.
+// Call when function handles may be reused from now on.
 void forget_parameter_layouts();
 
-// The kernel's mangled name as the driver gives it, "" when it does not.
+// Returns the kernel's mangled name from the driver, or "" if there is none.
 std::string kernel_name(CUfunction function, CUkernel kernel);
 
 }  // namespace uvmtrace

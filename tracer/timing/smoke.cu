@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tiny program that makes one of every kind of event that the timing pass records. gpu_smoke.sh runs it and checks the
-// log. Managed memory stays at a few MB. With arguments it does one thing only:
-//   smoke launches N     prints the host's time per launch, for the cost of recording
-//   smoke repeat N       launches for N seconds, to be killed
+// A small program that causes one of every kind of event that the timing pass records. gpu_smoke.sh runs it and checks
+// the log. Managed memory stays at a few MB. With arguments it does only one of these:
+//      smoke launches N     prints the host's time per launch, for the cost of recording
+//      smoke repeat N       launches for N seconds, to be killed
 #include <cuda.h>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
@@ -103,7 +103,7 @@ void use_managed_memory() {
   CHECK(cudaMemPrefetchAsync(managed, count * sizeof(float), host, 0, 0));
   CUdeviceptr ranges[2] = {reinterpret_cast<CUdeviceptr>(managed), reinterpret_cast<CUdeviceptr>(managed) + (2u << 20)};
   std::size_t sizes[2] = {2u << 20, 2u << 20};
-  // Older drivers lack these two; the check then says so.
+  // Older drivers lack these two calls; the check then says so.
   (void)cuMemDiscardBatchAsync(ranges, sizes, 2, 0, CU_STREAM_PER_THREAD);
   CUmemLocation where{};
   where.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -119,7 +119,7 @@ void use_managed_memory() {
   if (seen != 2.0f) std::exit(2);
 }
 
-// 20 launches, then a wait, as a framework's iteration has many launches and few waits.
+// 20 launches, then a wait, because an iteration of a framework has many launches and few waits.
 void launch_batches(float* out, const float* in, int batches) {
   for (int batch = 0; batch < batches; ++batch) {
     for (int i = 0; i < 20; ++i) add<<<4, 256>>>(out, in, in, 1024);

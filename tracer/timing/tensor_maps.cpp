@@ -13,7 +13,7 @@ namespace uvmtrace {
 
 namespace {
 
-// The hardware takes maps at multiples of 64 bytes, counted in constant memory.
+// The hardware requires maps at multiples of 64 bytes in constant memory.
 constexpr std::size_t kMapAlignment = 64;
 constexpr std::size_t kMostEncoded = 1U << 16;
 constexpr int kFirstArchitecture = 90;  // with tensor copies
@@ -45,7 +45,7 @@ bool encode_by_driver(const MapArguments& a, MapBytes& out) {
   return result == CUDA_SUCCESS;
 }
 
-// A line for the merge: what the kernel's code says of its maps.
+// Writes a line for the merge: how the kernel's code uses its maps.
 void write_copies(std::string_view kernel, const std::vector<TensorCopy>& copies) {
   JsonLine line("tensor_copies");
   line.text("name", kernel);
@@ -123,7 +123,7 @@ bool TensorMaps::wanted(std::string_view kernel) {
       std::vector<TensorCopy> more = tensor_copies({reinterpret_cast<const unsigned char*>(code.data()), code.size()});
       copies.insert(copies.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     }
-    // Several kernels of one name: which of them is launched is not known.
+    // With several kernels of one name it is not known which is launched.
     for (TensorCopy& copy : copies) copy.sure = copy.sure && codes.size() == 1;
   }
   write_copies(kernel, copies);
@@ -146,7 +146,7 @@ void TensorMaps::learn() {
   EventLog::instance().write(std::move(line));
 }
 
-// The program's own maps are known; the layout must agree with them.
+// Decodes a map. Maps that the program let the driver encode are known, and the layout must agree with them.
 std::optional<TensorMap> TensorMaps::decode(const MapBytes& bytes) {
   std::call_once(learned_, [this] { learn(); });
   const std::optional<TensorMap> decoded = layout_ && !distrusted_ ? layout_->decode(bytes) : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor maps among a launch's parameters: those that the program had the driver encode, and those that libraries
-// encode themselves, decoded by what map_layout.h learned of this driver.
+// The tensor maps among a launch's parameters: those that the program let the driver encode, and those that libraries
+// encode themselves, decoded with the layout that map_layout.h learned from this driver.
 #pragma once
 
 #include <cupti.h>
@@ -22,7 +22,7 @@
 namespace uvmtrace {
 
 struct MapParameter {
-  std::uint32_t offset = 0;  // among the parameters
+  std::uint32_t offset = 0;  // offset among the parameters
   TensorMap map;
 };
 
@@ -30,18 +30,19 @@ class TensorMaps {
  public:
   static TensorMaps& instance();
 
-  // A module was loaded: its kernels with tensor copies are noted.
+  // Called when a module is loaded: notes its kernels with tensor copies.
   void note_module(const CUpti_ModuleResourceData& module);
-  // The program had this map encoded.
+  // Called when the program lets the driver encode this map.
   void note_encoded(const MapArguments& arguments, const void* map);
 
   // Returns whether maps may be among the parameters of launches of this kernel. The first call logs the analysis of
   // its code.
   bool wanted(std::string_view kernel);
-  // In the parameters as the GPU gets them, `kernel` being wanted. By offset, ascending.
+  // Returns the maps in the parameters as the GPU gets them, sorted by offset. Call it only for kernels that are
+  // wanted().
   std::vector<MapParameter> find(const std::vector<unsigned char>& parameters);
 
-  // Returns whether this thread encodes maps to learn: such calls are not the program's.
+  // Returns whether this thread is encoding maps to learn the layout: such calls are not the program's.
   static bool is_own_call();
 
  private:
@@ -59,7 +60,7 @@ class TensorMaps {
   std::optional<TensorMap> decode(const MapBytes& bytes);
 
   std::shared_mutex mutex_;  // guards the members below
-  // By kernel: its code, one for each different one of that name; empty once it has gone to the log.
+  // By kernel: its code, one entry for each different code of that name; empty after it was written to the log.
   std::unordered_map<std::string, std::vector<std::string>, Hash, std::equal_to<>> code_;
   std::unordered_set<std::string, Hash, std::equal_to<>> said_;
   bool other_architectures_ = false;  // modules whose code this program does not read

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shortens a stub's log to what the caching allocator did: allocator_log.py LOG >SHORT
+"""Reduces a stub's log to the actions of the caching allocator: allocator_log.py LOG >SHORT
 
-    s SEGMENT BYTES STREAM RANK        a segment was opened; RANK orders the segments of the log by address
+    s SEGMENT BYTES STREAM RANK        a segment was allocated; RANK orders the segments of the log by address
     a TENSOR BYTES STREAM SEGMENT OFFSET
-    f TENSOR                           its memory may be used again
+    f TENSOR                           its memory may be reused
 
-Segments and tensors are numbered from 1 in order of appearance, streams from 0. Reads what small_training.py or a
-recipe left behind under stub_injection.cpp; tests/layout/data/ holds some.
+Segments and tensors are numbered from 1 in order of appearance, streams from 0. Reads a log that small_training.py
+or a recipe wrote under stub_injection.cpp; tests/layout/data/ has some.
 """
 
 import json

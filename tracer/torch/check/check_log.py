@@ -51,7 +51,8 @@ contained = all(any(s <= va and va + b <= s + n for s, n in segments.items()) fo
 check("every living tensor lies in a segment", contained)
 check("the shared tensor's free completed later", facts["shared"] in deferred)
 check("every free completes", not waiting, f"{len(waiting)} do not")
-# At the program's end its tensors die too; what was alive when it asked is what it had asked for.
+# At the program's end its tensors die too; the live tensors when it wrote its facts must be those that it had
+# requested.
 peak = collections.Counter()
 total = count = 0
 seen = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stub's log holds, in a few lines: operator_summary.py LOG."""
+"""Summarises a stub's log in a few lines: operator_summary.py LOG."""
 
 import collections
 import json
@@ -11,7 +11,7 @@ kinds = collections.Counter(event["t"] for event in events)
 print(dict(kinds))
 names = collections.Counter(event["name"] for event in events if event["t"] == "operator")
 print("operators:", dict(names.most_common(14)))
-# The memory of an operator should lie in what the allocator handed out.
+# The memory of an operator should lie in memory that the allocator handed out.
 live, lost, named = {}, collections.Counter(), 0
 current = []
 for event in events:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three steps of training a small network, and some tensors of known sizes: what gpu_smoke.sh observes.
+"""Trains a small network for three steps and allocates some tensors of known sizes, for gpu_smoke.sh to observe.
 
 Prints the losses. With UVMTRACE_SMOKE_FACTS it writes what the program itself knows about its memory to that file.
 """
@@ -48,7 +48,7 @@ with torch.cuda.stream(side):
 del shared
 between = torch.empty(4_000_000, dtype=torch.uint8, device="cuda")  # the free does not complete before this
 torch.cuda.synchronize()
-last = torch.empty(777, dtype=torch.uint8, device="cuda")  # the allocator looks at finished streams now
+last = torch.empty(777, dtype=torch.uint8, device="cuda")  # the allocator now checks which streams have finished
 if "UVMTRACE_SMOKE_FACTS" in os.environ:
     statistics = torch.cuda.memory_stats()
     facts = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for an injection library: exports the same functions and writes each call as a line of JSON, in the words of
+// Replaces an injection library: exports the same functions and writes each call as a line of JSON, in the words of
 // tracer/log/README.md, to $UVMTRACE_LOG_DIR/stub.jsonl. For checks of the PyTorch helper without the tracer.
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loaded by Python itself when `uvmtrace record --torch` has put this folder first on PYTHONPATH; with UVMTRACE_TORCH=0
-it is there only so that the program can import uvmtrace.
+"""Python loads this file if `uvmtrace record --torch` has put its folder first on PYTHONPATH. With UVMTRACE_TORCH=0 the
+folder is there only so that the program can import uvmtrace.
 
 Waits for the program to import torch and then observes it. A program must never break because of this file.
 """
@@ -17,12 +17,12 @@ if os.environ.get("UVMTRACE_LOG_DIR") and os.environ.get("UVMTRACE_TORCH", "1") 
         from uvmtrace import _import_hook
 
         _import_hook.watch_for_torch()
-    except Exception as error:  # whatever it is, the program goes on
+    except Exception as error:  # whatever the error is, the program continues
         print(f"uvmtrace: PyTorch is not observed: {error}", file=sys.stderr)
 
 
 def _run_the_next_sitecustomize():
-    """The one that Python would have loaded without us; its errors are reported by Python, as ever."""
+    """Loads the module that Python would have loaded without this one; Python reports its errors as usual."""
     path = [entry for entry in sys.path if os.path.abspath(entry or os.getcwd()) != _here]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is None or spec.loader is None:

@@ -17,7 +17,8 @@ __all__ = ["flush", "iteration", "range"]
 
 
 def iteration():
-    """A new iteration begins, the one before ends. From the first call on, optimizer steps no longer mark any."""
+    """Begins a new iteration and ends the previous one. From the first call on, optimizer steps no longer mark
+    iterations."""
     _iterations.begin_explicitly()
 
 
@@ -33,5 +34,5 @@ def range(name):
 
 
 def flush():
-    """Everything recorded so far reaches the log, for programs that end without running exit handlers."""
+    """Writes everything recorded so far to the log, for programs that end without running exit handlers."""
     _library.calls().flush()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensor lifetimes with requested sizes, at the boundary of PyTorch's caching allocator.
+"""Records tensor lifetimes with requested sizes at the boundary of PyTorch's caching allocator.
 
-The allocator calls a tracker for each request, also without its own history. A tracker must be native code, so a small
-library (allocator_trace.cpp) is compiled on this machine against the headers that PyTorch brings, once per version.
+The allocator calls a tracker for each request, even if its own history is off. A tracker must be native code, so a
+small library (allocator_trace.cpp) is compiled on this machine against the headers of the installed PyTorch, once
+per version.
 """
 
 import ctypes
@@ -15,7 +16,7 @@ _FORWARDED = ["tensor_alloc", "tensor_free", "tensor_free_done", "segment_alloc"
 
 
 def install(torch, calls):
-    # Trackers belong to the allocators of devices, which exist once CUDA is initialised.
+    # Trackers belong to the allocators of devices, which exist after CUDA is initialised.
     torch.cuda._lazy_call(lambda: _attach(torch, calls))
 
 
@@ -53,7 +54,8 @@ def _attach_or_raise(torch, calls):
 
 
 def begin_iteration_at_next_allocation(index):
-    """True if an allocation will mark it; then still_waits_for_allocation() must be asked before marking it oneself."""
+    """Returns True if an allocation will mark the iteration; callers must then ask still_waits_for_allocation() before
+    they mark it themselves."""
     if _native is None:
         return False
     _native.uvmtrace_torch_begin_at_allocation(index)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles native parts of the helper against the PyTorch that runs, and keeps them for the next time."""
+"""Compiles native parts of the helper against the PyTorch that runs, and keeps them for later runs."""
 
 import fcntl
 import glob
@@ -13,7 +13,8 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def library_for(torch, source_name, libraries):
-    """Path of the compiled source, linked with PyTorch libraries; RuntimeError says in one line what failed."""
+    """Returns the path of the compiled source, linked with PyTorch libraries; a RuntimeError says in one line what
+    failed."""
     source = os.path.join(_FOLDER, source_name)
     with open(source, "rb") as file:
         text = file.read()
@@ -58,7 +59,7 @@ def _compile(torch, root, source, libraries, path):
         command.append("-DNDEBUG")  # debug builds of PyTorch have more members in some classes
     command += [f"-L{library_folder}", *(f"-l{name}" for name in libraries), f"-Wl,-rpath,{library_folder}"]
     environment = {name: value for name, value in os.environ.items() if name != "CUDA_INJECTION64_PATH"}
-    for standard in ("-std=c++20", "-std=c++17"):  # PyTorch's headers need the one or the other
+    for standard in ("-std=c++20", "-std=c++17"):  # PyTorch's headers need one of the two
         result = subprocess.run(command + [standard], env=environment, capture_output=True, text=True)
         if result.returncode == 0:
             os.rename(unfinished, path)
@@ -73,7 +74,7 @@ def _cuda_include(root):
     nvcc = shutil.which("nvcc")
     if nvcc:
         candidates.append(os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))), "include"))
-    # The wheels that PyTorch depends on bring the headers too.
+    # The wheels that PyTorch depends on contain the headers too.
     candidates += sorted(glob.glob(os.path.join(os.path.dirname(root), "nvidia", "*", "include")))
     candidates += ["/usr/local/cuda/include", "/usr/include"]
     return next((c for c in candidates if os.path.exists(os.path.join(c, "cuda_runtime_api.h"))), None)

@@ -20,7 +20,7 @@ class _TorchWatcher(importlib.abc.MetaPathFinder):
 
 
 def _observe_after(loader):
-    """Runs the installation right after the loader has run the module's code; the loader stays what it is."""
+    """Makes a loader run the installation right after it has executed the module; the loader is otherwise unchanged."""
     if loader is None or not hasattr(loader, "exec_module"):
         return
     run = loader.exec_module

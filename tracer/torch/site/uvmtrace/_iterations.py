@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iteration marks: what the program says by uvmtrace.iteration(), or else its optimizer steps.
+"""Marks iterations: by the program's calls of uvmtrace.iteration(), or otherwise by its optimizer steps.
 
 By optimizer steps, iteration 0 begins with the first forward pass, every iteration ends with a step, and the next
-begins with the next tensor that the program allocates (its inputs, as a rule) or the next forward pass, whichever comes
+begins with the next tensor that the program allocates (usually its inputs) or the next forward pass, whichever comes
 first.
 """
 
@@ -52,7 +52,7 @@ def _step_ends(*_):
 
 
 def _settle():
-    """Learns whether an allocation has begun the iteration meanwhile; from here on only Python code may."""
+    """Finds out whether an allocation has begun the iteration meanwhile; from here on only Python code may begin it."""
     state = _state
     if state.armed_at_allocation:
         state.armed_at_allocation = False
@@ -74,7 +74,7 @@ def _end():
 
 
 def finish():
-    """Does not end an iteration that is open: what the program does on its way out is no part of it (uvmtrace merge)."""
+    """Does not end an iteration that is open: the program's work at its end is not part of it (uvmtrace merge)."""
     _settle()
 
 

@@ -11,7 +11,7 @@ import sys
 
 
 class Tensor(ctypes.Structure):
-    """struct uvmtrace_tensor: a range of memory and how it is used."""
+    """struct uvmtrace_tensor: a range of memory, and whether it is read or written."""
 
     _fields_ = [("va", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("mode", ctypes.c_uint32)]
 
@@ -34,7 +34,7 @@ _SIGNATURES = {
 
 
 class _Nothing:
-    """Not recording."""
+    """Stands for the library when nothing is recorded."""
 
     recording = False
 
@@ -57,7 +57,7 @@ class _Calls:
         self.range_push = lambda name: push(name.encode("utf-8", "replace"))
 
     def addresses(self, names):
-        """Function pointers for native code; in the order of `names`."""
+        """Returns function pointers for native code, in the order of `names`."""
         return [ctypes.cast(getattr(self, name), ctypes.c_void_p).value for name in names]
 
 
@@ -65,7 +65,7 @@ _calls = None
 
 
 def say(text):
-    """One line for the user; stdout is the program's own."""
+    """Prints one line for the user on stderr, because stdout belongs to the program."""
     print(f"uvmtrace: {text}", file=sys.stderr, flush=True)
 
 

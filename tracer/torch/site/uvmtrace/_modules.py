@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranges for modules' forward passes, backward passes and optimizer steps.
 
-A module is named by its path in the outermost module that is running, and its class: `h.0.attn:GPT2Attention`. Kernels
-of a backward pass are launched by other threads; they lie in the range `backward`, not in their module's. Modules inside
-a compiled region are not called one by one: their kernels lie in the range of the module that was compiled.
+A module is named by its path in the outermost module that is running, and its class: `h.0.attn:GPT2Attention`.
+Kernels of a backward pass are launched by other threads; they are in the range `backward`, not in their module's.
+Modules inside a compiled region are not called one by one: their kernels are in the range of the module that was
+compiled.
 
-Module.__call__ is replaced, right after torch was imported, and there are no hooks: global hooks make torch.compile trace
-another program than it does without them.
+Module.__call__ is replaced right after torch was imported. Global hooks are not used, because with them
+torch.compile would trace another program than without them.
 """
 
 import os
@@ -17,7 +18,7 @@ from uvmtrace import _compiler, _iterations
 
 
 class _Names:
-    """Names of modules by identity: a module may define equality as it likes."""
+    """Names of modules by identity, because a module may define equality in any way."""
 
     def __init__(self):
         self._known = {}  # id of the module: weak reference to it, name
@@ -34,7 +35,7 @@ class _Names:
                 kind = type(inner).__name__
                 self._known[id(inner)] = (weakref.ref(inner), f"{path}:{kind}" if path else kind)
         known = self._known.get(id(module))
-        if known is None or known[0]() is not module:  # it runs inside another one without being part of it
+        if known is None or known[0]() is not module:  # it runs inside another module without being part of it
             known = self._known[id(module)] = (weakref.ref(module), type(module).__name__)
         return known[1]
 
@@ -66,7 +67,7 @@ def install(torch, calls):
 
 
 def _replace(torch, owner, name, before, after):
-    """The function owner.name, with before(first argument) and after() around it."""
+    """Replaces the function owner.name by one that calls before(first argument) and after() around it."""
     run = getattr(owner, name)
     before = _compiler.outside(torch, before)
     after = _compiler.outside(torch, after)

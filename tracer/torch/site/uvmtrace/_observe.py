@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs what observes torch; each part fails alone, with one line."""
+"""Installs the observers of torch; if one fails, it prints one line and the others continue."""
 
 import atexit
 import os
@@ -36,6 +36,6 @@ def _finish(torch):
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
     except Exception:
-        pass  # the program's CUDA context is broken, which it has been told
+        pass  # the program's CUDA context is broken, and the program knows this already
     _iterations.finish()
     calls.flush()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators with the memory that their schema says they read and write.
+"""Records operators with the memory that they read and write according to their schema.
 
-PyTorch tells its observers of every operator, those of backward passes too. It does not know of kernels that are
-launched without an operator: Triton kernels called directly, graph replays, libraries with their own bindings.
+PyTorch reports every operator to its observers, including those of backward passes. It does not know of kernels that
+are launched without an operator: Triton kernels called directly, graph replays, libraries with their own bindings.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ _FORWARDED = ["operator_begin", "operator_outputs", "operator_end"]
 
 
 def install(torch, calls):
-    # Before CUDA is initialised no operator runs on it.
+    # Operators cannot run on CUDA before it is initialised.
     torch.cuda._lazy_call(lambda: _observe(torch, calls))
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forwards what PyTorch's caching allocator does to the injection library. Compiled by _build.py on the user's machine
-// against PyTorch's headers; everything else of the tracer does without them.
+// Forwards the actions of PyTorch's caching allocator to the injection library. _build.py compiles this file on the
+// user's machine against PyTorch's headers, which no other part of the tracer needs.
 //
 // A tracker runs inside the allocator's lock: it must not call PyTorch.
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -45,7 +45,7 @@ void on_entry(const allocator::TraceEntry& entry) {
       calls.tensor_free(va);
       break;
     case Entry::FREE_COMPLETED:
-      calls.tensor_free_done(va);  // at once, or when other streams have done with the tensor
+      calls.tensor_free_done(va);  // at once, or when other streams have finished using the tensor
       break;
     case Entry::SEGMENT_ALLOC:
       calls.segment_alloc(va, bytes, number_of(entry.stream_), static_cast<std::uint32_t>(entry.device_));
@@ -62,7 +62,7 @@ void on_entry(const allocator::TraceEntry& entry) {
 
 extern "C" {
 
-// `functions` are in the order of Calls. Returns nullptr, or why it failed.
+// `functions` are in the order of Calls. Returns nullptr, or an error.
 const char* uvmtrace_torch_attach(void* const* functions, std::uint32_t count) {
   static std::string failure;
   if (count != sizeof(Calls) / sizeof(void*)) return "helper and library do not belong together";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the injection library which operators run, and what memory their schemas say they read and write. Compiled by
-// _build.py on the user's machine against PyTorch's headers.
+// Reports to the injection library which operators run, and which memory their schemas read and write. _build.py
+// compiles this file on the user's machine against PyTorch's headers.
 //
-// PyTorch's own observers (RecordFunction) are told of every operator on every thread, autograd's too, and change
-// nothing: a Python dispatch mode would make autograd accumulate out of place, so that the program would use other
-// memory.
+// PyTorch's own observers (RecordFunction) are called for every operator on every thread, including autograd's, and
+// change nothing. A Python dispatch mode would make autograd accumulate out of place, so that the program would use
+// other memory.
 #include <ATen/core/Tensor.h>
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
@@ -68,7 +68,7 @@ Plan make_plan(const at::RecordFunction& function) {
     plan.makes.push_back(result.alias_info() == nullptr);
     views = views && !plan.makes.back();
   }
-  // Those that make, resize or inspect tensors without touching their elements.
+  // Operators that create, resize or inspect tensors without touching their elements.
   const auto without_work = {
       "aten::empty",   "aten::new_empty", "profiler::", "aten::_has_compatible_shallow_copy_type",
       "aten::detach_", "aten::resize_",   "aten::set_", "aten::_sparse_coo_tensor_"};
@@ -77,7 +77,7 @@ Plan make_plan(const at::RecordFunction& function) {
   return plan;
 }
 
-// nullptr: of no interest.
+// Returns nullptr for operators that need not be recorded.
 const Plan* plan_of(const at::RecordFunction& function) {
   static std::mutex mutex;
   static std::unordered_map<std::string, std::unique_ptr<const Plan>> plans;
@@ -142,7 +142,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
     inputs.add(value, i < plan->arguments.size() ? plan->arguments[i] : kRead);
     ++i;
   }
-  if (inputs.found().empty() && inputs.saw_other_tensors()) return nullptr;  // runs elsewhere
+  if (inputs.found().empty() && inputs.saw_other_tensors()) return nullptr;  // the operator runs on another device
   calls.operator_begin(plan->name.c_str(), inputs.found().data(), static_cast<std::uint32_t>(inputs.found().size()));
   return std::make_unique<Running>(*plan);
 }
@@ -166,7 +166,7 @@ std::optional<at::CallbackHandle> handle;
 
 extern "C" {
 
-// `functions` are in the order of Calls. Returns nullptr, or why it failed.
+// `functions` are in the order of Calls. Returns nullptr, or an error.
 const char* uvmtrace_torch_observe_operators(void* const* functions, std::uint32_t count) {
   static std::string failure;
   if (count != sizeof(Calls) / sizeof(void*)) return "helper and library do not belong together";
