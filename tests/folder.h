@@ -16,7 +16,7 @@ namespace uvmsim {
 
 class Folder {
  public:
-  // `name`: begins that of the folder; the process ends it.
+  // `name` is the begin of the folder's name; the process id is its end.
   explicit Folder(std::string name) {
     std::replace(name.begin(), name.end(), '/', '_');
     path_ = std::filesystem::temp_directory_path() / ("uvmsim-" + name + "-" + std::to_string(::getpid()));
@@ -43,7 +43,7 @@ class Folder {
     return found;
   }
 
-  // Returns the file's path; its folders are made.
+  // Writes a file and creates its folders. Returns its path.
   std::string write(const std::string& name, std::string_view content) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());

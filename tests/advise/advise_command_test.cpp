@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim advise`: programs whose remedy is known, and what it promises against what the written program takes.
+// `uvmsim advise`: programs whose remedy is known; the promised time against the time of the written program.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ constexpr const char* kSync = R"({"t":"sync","kind":"device"})";
 
 class Advise : public CommandTest {
  protected:
-  // Advises, and checks what holds of every answer: nothing recommended is slower than no change, and the written
-  // program takes the promised time within 2 %.
+  // Advises, and checks properties of every answer: no recommendation is slower than no change, and the written program
+  // takes the promised time within 2 %.
   Json advised(const std::string& trace, const std::string& osf) {
     folder.write("trace.jsonl", trace);
     const CommandResult result = run({"advise", "trace.jsonl", "--system", "h200-sxm-pcie5", "--osf", osf, "--json",
@@ -99,7 +99,7 @@ TEST_F(Advise, ACyclicScan) {
   EXPECT_LT(answer["best_ns"].get<double>(), 0.7 * answer["time_ns"].get<double>());
 }
 
-// Everything has room, but the host writes a part of it anew in every iteration.
+// Everything fits, but the host writes a part of it anew in every iteration.
 TEST_F(Advise, DataThatTheHostProduces) {
   constexpr std::uint64_t kPages = 4096;
   std::vector<std::string> lines{alloc(1, kPages * 4096), alloc(2, kPages * 4096)};
@@ -112,7 +112,7 @@ TEST_F(Advise, DataThatTheHostProduces) {
       << answer["steps"];
 }
 
-// CPU and GPU write the same pages in turns.
+// CPU and GPU alternately write the same pages.
 TEST_F(Advise, PingPong) {
   constexpr std::uint64_t kPages = 2048;
   std::vector<std::string> lines{alloc(1, kPages * 4096), alloc(2, kPages * 4096)};
@@ -127,7 +127,7 @@ TEST_F(Advise, PingPong) {
   EXPECT_FALSE(answer["steps"].empty());
 }
 
-// A few rows of a large table per step: moving 2 MiB for a row costs more than reading the row where it lies.
+// Each step reads a few rows of a large table: moving 2 MiB for a row costs more than reading the row on the host.
 TEST_F(Advise, EmbeddingTables) {
   constexpr std::uint64_t kPages = 16384, kRows = 200;  // 64 MiB
   std::vector<std::string> lines{alloc(1, kPages * 4096), by_host(1, kPages, "w")};

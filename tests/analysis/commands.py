@@ -13,7 +13,7 @@ sys.path.insert(0, ROOT)
 
 
 def call(main, *arguments):
-    """(exit status, standard output, standard error) of a command's `main`."""
+    """Returns (exit status, standard output, standard error) of a command's `main`."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -24,7 +24,7 @@ def call(main, *arguments):
 
 
 class FolderTest(unittest.TestCase):
-    """A test with a folder of its own, and the one way in which commands refuse bad input."""
+    """A test with a folder of its own, and a check of how commands refuse bad input."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -40,7 +40,7 @@ class FolderTest(unittest.TestCase):
         return self.path(name)
 
     def assert_refused(self, main, *arguments, says):
-        """Exit status 2, nothing printed, one line on standard error that contains `says`."""
+        """Expects exit status 2, no output, and one line on standard error that contains `says`."""
         status, out, err = call(main, *arguments)
         self.assertEqual((status, out), (2, ""), err)
         self.assertEqual(err.count("\n"), 1, err)

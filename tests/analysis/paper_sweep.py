@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's sweep, made up such that every claim holds: short formulas in place of a model."""
+"""An invented result of the paper's sweep for which every claim holds, made by short formulas instead of a model."""
 
 from synthetic import FACTORS, GB, MODELS, NONE, PCA, Point
 
@@ -11,7 +11,7 @@ KB_PER_TRANSACTION = 100
 
 
 def bent(factor, bend, at_bend, at_end):
-    """A curve of two straight lines: 1 at the factor 1, `at_bend` at `bend`, `at_end` at 10."""
+    """Returns a curve of two straight lines: 1 at the factor 1, `at_bend` at `bend`, `at_end` at 10."""
     if factor <= bend:
         return 1 + (at_bend - 1) * (factor - 1) / (bend - 1)
     return at_bend + (at_end - at_bend) * (factor - bend) / (10 - bend)
@@ -30,7 +30,7 @@ def slowdown(model, layout, factor):
 
 
 def faults_of(layout, growth, factor):
-    """(fault batches per iteration, share of reads)"""
+    """Returns (fault batches per iteration, share of reads)."""
     if layout == NONE:
         return 6500 + 20 * factor, 0.01 * factor if factor > 1 else 0
     return 1500 * (growth - 1) ** 0.5, 0.2 + 0.03 * factor

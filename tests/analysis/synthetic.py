@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results made up for the tests: small, whole, and such that every claim of the paper holds.
+"""Invented results for the tests: small, complete, and such that every claim of the paper holds.
 
-`paper_points()` is the paper's sweep as a list of `Point`; a test changes what it wants to violate, then writes the
-points as JSON lines (`write_lines`) or as the database of a sweep (`write_database`).
+`paper_points()` is the paper's sweep as a list of `Point`; a test changes the part that it wants to violate, then
+writes the points as JSON lines (`write_lines`) or as the database of a sweep (`write_database`).
 """
 
 import json
@@ -50,7 +50,7 @@ class Point:
         self.prefetch, self.prefetch_parameters, self.evict = "tree", {"threshold": "51"}, "lrm"
         self.plan = "none"
         self.learning_iterations = 1  # None: it has not settled
-        self.spread_ns = None  # the shortest and the longest of the iterations that are quoted; None: all alike
+        self.spread_ns = None  # the shortest and the longest of the quoted iterations; None: all are equal
         self.range = None  # of the slowdown on other machines, in thousandths
         self.hypothetical = False  # more memory than the GPU has
         self.seed = 1
@@ -72,7 +72,7 @@ class Point:
         return "none" if self.osf is None else "osf"
 
     def each(self):
-        """(duration, counters) of every iteration."""
+        """Yields (duration, counters) of every iteration."""
         first = {**self.counters, **self.first_counters}
         return [(self.duration_ns, first if index == 0 else self.counters) for index in range(self.iterations)]
 
@@ -99,7 +99,7 @@ def ideal_ns(counters):
 
 
 def is_baseline(point):
-    """Under the driver's own policies, with the GPU's whole memory."""
+    """Returns whether the point has the driver's own policies and the GPU's whole memory."""
     own = (point.prefetch, point.prefetch_parameters.get("threshold"), point.evict, point.plan)
     return point.limit == "none" and own == ("tree", "51", "lrm", "none")
 
@@ -240,7 +240,7 @@ def point_row(position, point, ids):
 
 
 def write_database(points, path, planned=None, schema="uvmsim.sweep/2"):
-    """The database of a sweep. Points with an `error` are failed ones; `planned` makes it incomplete."""
+    """Writes the database of a sweep. Points with an `error` are failed ones; `planned` makes it incomplete."""
     finished = [point for point in points if point.error is None]
     failed = [point for point in points if point.error is not None]
     planned = len(points) if planned is None else planned

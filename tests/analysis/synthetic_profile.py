@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small profile made up for the tests: two iterations of three kernels in two layers, three allocations.
+"""A small invented profile for the tests: two iterations of three kernels in two layers, three allocations.
 
-Kernel `matmul` of layer `fc` stalls longest; the tensor of 8 MB takes the greater part of it.
+Kernel `matmul` of layer `fc` stalls longest; most of its stall is on the tensor of 8 MB.
 """
 
 import json
@@ -118,7 +118,7 @@ def uses():
 
 
 def heat():
-    """Eight times by four addresses; the highest address is never used, half of the first is resident."""
+    """Returns eight times by four addresses; the highest address is never used, half of the first is resident."""
     rows = []
     for time in range(8):
         for address in range(3):

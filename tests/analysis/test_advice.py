@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What advise saves beside the league's policies: the table is what the commands said, and a broken promise is noticed."""
+"""Tests of the table that compares advise with the league's policies: it has the numbers of the commands, and a broken
+promise is noticed."""
 
 import json
 import os
@@ -45,7 +46,7 @@ class Advice(FolderTest):
         self.assertEqual(points[0]["settled_ns"] or points[0]["total_ns"], answer["time_ns"])
         self.assertEqual(points[0]["capacity_bytes"], answer["capacity_bytes"])
 
-        # What is there is taken: another promise is broken then.
+        # Existing results are reused: this one breaks another promise.
         answer["best_ns"] = answer["best_ns"] * 2
         self.write("out/scan/advise.json", json.dumps(answer))
         status, out, _ = self.call("scan")

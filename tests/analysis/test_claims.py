@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the 22 claims: each holds on data made for it, and stops to hold when the data say otherwise."""
+"""Tests of the rules of the 22 claims: each holds on data made for it, and no longer holds if the data contradict it."""
 
 import csv
 import glob
@@ -38,7 +38,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def kernels(share_of_largest=0.3):
-    """Working sets: many small kernels and one large one per model."""
+    """Returns working sets: many small kernels and one large one per model."""
     small = [{"iteration": 0, "touched_bytes": 10**7, "footprint_bytes": 10 * GB}] * 9
     large = [{"iteration": 0, "touched_bytes": int(share_of_largest * 10 * GB), "footprint_bytes": 10 * GB}]
     return pandas.DataFrame([{"program": model, **row} for model in MODELS for row in small + large])
@@ -59,7 +59,7 @@ def outcome_of(name, points):
 
 
 def every(points, layout=None, program=None, above=None, up_to=None):
-    """The points of the six models that match; `above` and `up_to` limit the factor (no limit counts as 0.5)."""
+    """Yields the points of the six models that match; `above` and `up_to` limit the factor (no limit counts as 0.5)."""
     for point in points:
         factor = point.osf or 0.5
         wanted = layout in (None, point.layout) and program in (None, point.program) and "_b" not in point.program
@@ -77,7 +77,7 @@ def slower(points, by, **which):
         point.duration_ns = int(point.duration_ns * by)
 
 
-# What to change in the sweep to break each claim, and what the verdict becomes. E10 and E13: see below.
+# Changes of the sweep that break each claim, and the resulting verdicts. For E10 and E13 see below.
 def break_e1(points):
     for point in points:
         if "_b" in point.program:

@@ -48,7 +48,7 @@ class FigureDataTest(FolderTest):
         return self.figures_of(main, points, *options, **keywords)[0][0]
 
     def lines_of(self, axis):
-        """Every line with a marker, as [(x, y)]."""
+        """Returns every line with a marker, as [(x, y)]."""
         return [list(zip(line.get_xdata(), line.get_ydata())) for line in axis.lines if line.get_marker() != "None"]
 
 
@@ -166,7 +166,7 @@ class WidthTest(FigureDataTest):
 
 class ManySeriesTest(FigureDataTest):
     def many(self, number):
-        """Series by number, each with a long name."""
+        """Draws `number` series, each with a long name."""
         points = list(runs())
         for threshold in range(2, number + 1):
             for point in runs("none", base=100 + threshold):
@@ -175,7 +175,8 @@ class ManySeriesTest(FigureDataTest):
         return points
 
     def assert_readable(self, figure):
-        """Panels as high as those of a few series; no two panels' titles meet, none lies on the legend."""
+        """Checks that panels are as high as with few series, that titles of panels do not overlap, and that none
+        overlaps the legend."""
         renderer = figure.canvas.get_renderer()
         boxes = [axis.get_window_extent(renderer) for axis in figure.axes]
         for box in boxes:
@@ -267,7 +268,7 @@ class PaperTest(FigureDataTest):
             pyplot.close(figure)
 
     def assert_ends(self, axis, table, times):
-        """Bars from the slowdown of seed 1 to so many times that, and the mean between."""
+        """Expects error bars from the slowdown of seed 1 to `times` that slowdown, and the mean between."""
         curves = [line for line in axis.lines if line.get_marker() != "None" and line.get_label() in MODELS.values()]
         bars = [one for one in axis.containers if not hasattr(one, "patches")]
         self.assertEqual((len(curves), len(bars)), (len(table), len(table)))
@@ -283,7 +284,7 @@ class PicturesTest(unittest.TestCase):
     def test_one_script_makes_every_picture_of_the_readmes(self):
         with open(os.path.join(ROOT, "analysis", "figures", "make.sh"), encoding="utf-8") as file:
             script = file.read().replace("fig$number.png", " ".join(f"fig{number}.png" for number in range(1, 10)))
-        # Those of the first page and the tutorials are made by their pages' blocks, from there too.
+        # Figures of the first page and the tutorials are made by blocks of these pages.
         for more in [os.path.join(ROOT, "docs", "make_figures.sh"), *glob.glob(os.path.join(ROOT, "docs", "*.md")),
                      os.path.join(ROOT, "README.md")]:
             with open(more, encoding="utf-8") as file:

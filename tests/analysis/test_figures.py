@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures: drawn without a warning (the tests run with -W error), whole, and the same bytes for the same results."""
+"""Tests of figures: they are drawn without a warning (the tests run with -W error), are complete, and have the same
+bytes for the same results."""
 
 import os
 import unittest
@@ -20,12 +21,12 @@ PNG_START = b"\x89PNG\r\n\x1a\n"
 
 
 def size_of(png):
-    """Width and height in pixels."""
+    """Returns width and height in pixels."""
     return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
 
 
 def part_with_ink(png):
-    """Length of the compressed picture: a figure that lost its data has hardly any."""
+    """Returns the length of the compressed picture: it is very small if a figure lost its data."""
     return len(zlib.compress(png))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of strangers: numbers that are none, databases that are programs, names that are markup."""
+"""Tests with results of strangers: invalid numbers, databases that contain programs, names that contain markup."""
 
 import contextlib
 import csv
@@ -20,7 +20,7 @@ from analysis import plot_bounds, plot_heatmap, plot_osf, plot_policies, profile
 from analysis.json_text import parse_json
 from analysis.plain_text import UNPRINTABLE, csv_cell, plain
 
-# Each looks harmless to the program that passes it on.
+# Each looks harmless to a program that only passes it on.
 NAMES = (
     "a$^$",
     "$\\frac{1}{$",
@@ -45,7 +45,7 @@ def sweep(name="slow"):
 
 
 def leaves(value, path=()):
-    """The places of all numbers in a value of JSON."""
+    """Yields the places of all numbers in a JSON value."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return
     if isinstance(value, (int, float)):
@@ -76,7 +76,7 @@ class TextTest(unittest.TestCase):
 
 class NumberTest(FolderTest):
     def test_in_every_place_of_a_result(self):
-        """One line and exit status 2, or it is nothing that the command looks at."""
+        """Expects one line and exit status 2, unless the command does not read this value."""
         points = sweep()
         result = result_of(points[2], points)
         refused = 0
@@ -185,7 +185,7 @@ class DatabaseTest(FolderTest):
         with contextlib.closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("CREATE TABLE more (x)")
-            connection.commit()  # lies in the log beside it
+            connection.commit()  # this part is only in the log file
             self.assert_refused(plot_osf.main, path, says="another program is writing it")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HUVM's bars and sweeps, with a model that answers by what it is asked."""
+"""Tests of HUVM's bars and sweeps, with a model that returns prepared answers."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from commands import FolderTest, call
 
 from analysis import huvm
 
-# Milliseconds of the harvester by what is switched on; every part but large pages and parallel fetch brings something.
+# Milliseconds of the harvester by enabled parts; every part except large pages and parallel fetch saves time.
 MODEL = '''
 import json, sys
 if sys.argv[1] == "systems":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a league, of the real command where there is one, and of one made up."""
+"""Tests of a league's figures, with the real command if there is one, and with an invented league."""
 
 import json
 import os

@@ -18,7 +18,7 @@ KERNELS_NS = (500_000, 300_000, 300_000)  # one per iteration
 
 
 def trace_lines():
-    """Three iterations, each a kernel over all of 16 MiB and a synchronisation."""
+    """Returns three iterations, each with a kernel over all of 16 MiB and a synchronisation."""
     yield {"t": "header", "major": 1, "minor": 0, "quantum_bytes": 4096}
     yield {"t": "object_alloc", "id": 1, "bytes": 16 * MIB}
     for index, duration in enumerate(KERNELS_NS):
@@ -40,7 +40,7 @@ class IdealTimeTest(FolderTest):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def ideal_times(self):
-        """By hand: the launch, then the kernel; the host waits before the next one."""
+        """Checks times computed by hand: the launch, then the kernel; the host waits before the next one."""
         with open(self.path("run.json"), encoding="utf-8") as file:
             launch = json.loads(file.readline())["system"]["runtime"]["launch_ns"]
         return [launch + duration for duration in KERNELS_NS]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading results and sweeps, and what the general commands make of them."""
+"""Tests of reading results and sweeps, and of the output of the general commands."""
 
 import csv
 import os
@@ -193,7 +193,7 @@ class SlowdownTest(FolderTest):
         self.assertEqual((points["limit"].tolist(), points["slowdown"].tolist()), (["osf"], [4]))
 
     def seeds(self):
-        """Means of counters are no whole numbers: 7 and 8 fault batches."""
+        """Means of counters are not whole numbers: 7 and 8 fault batches."""
         points = [Point("a", osf=osf, duration_ns=base) for osf, base in ((None, 100), (2.0, 200))]
         others = [Point("a", osf=osf, duration_ns=base) for osf, base in ((None, 100), (2.0, 230))]
         for point in others:

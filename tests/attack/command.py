@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the command in a folder of the test's own, and measures what it takes."""
+"""Runs the command in a folder of its own, and measures its memory and time."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class CommandTest(unittest.TestCase):
         return name
 
     def trace(self, name, *records, quantum_bytes=4096):
-        """JSON lines of these records behind a header."""
+        """Returns JSON lines of these records after a header."""
         lines = [{"t": "header", "major": 1, "quantum_bytes": quantum_bytes}, *records]
         return self.write(name, "".join(json.dumps(line) + "\n" for line in lines))
 
@@ -67,7 +67,7 @@ class CommandTest(unittest.TestCase):
         return done
 
     def assert_one_line(self, done, *says):
-        """An error of the input: exit code 2, the last line of standard error says so."""
+        """Expects an error of the input: exit code 2, and a last line of standard error that names it."""
         self.assertEqual(done.code, 2, done.err[-500:])
         last = done.err.splitlines()[-1]
         self.assertIn("error:", last)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command that reads leaves the folder as it was, but for the outputs that its command line names."""
+"""Checks that commands which read a folder leave it unchanged, except for the outputs named on the command line."""
 
 import contextlib
 import hashlib
@@ -13,7 +13,7 @@ from command import SYSTEM, CommandTest
 
 class FolderTest(CommandTest):
     def state(self):
-        """Names, contents and times of all files."""
+        """Returns names, contents and times of all files."""
         found = {}
         for folder, _, names in os.walk(self.folder):
             for name in names:
@@ -23,7 +23,7 @@ class FolderTest(CommandTest):
         return found
 
     def assert_only(self, outputs, *command):
-        """The command succeeds, and only these files are new or other ones."""
+        """Runs the command, which must succeed, and expects that only these files are new or changed."""
         before = self.state()
         done = self.run_measured(*command)
         self.assertIn(done.code, (0, 1), (command, done.err))
@@ -71,7 +71,7 @@ class FolderTest(CommandTest):
                 self.assert_only(outputs, *command)
 
     def test_databases_in_wal_mode(self):
-        """SQLite would write a log and an index of it beside them."""
+        """SQLite would write a log and an index of it beside such databases."""
         with contextlib.closing(sqlite3.connect(self.folder / "n.sqlite")) as connection:
             connection.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, globalPid)")
             connection.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 2000, 16777216)")
@@ -89,11 +89,11 @@ class FolderTest(CommandTest):
         with contextlib.closing(sqlite3.connect(self.folder / "p.sqlite")) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("CREATE TABLE more (x)")
-            connection.commit()  # lies in the log beside it
+            connection.commit()  # this part is only in the log file
             self.assert_one_line(self.run_measured("report", "p.sqlite", "-o", "page.html"), "another program is writing it")
 
     def test_names_that_are_no_plain_address(self):
-        """A name with characters of addresses is opened as it is."""
+        """A name with characters that have a meaning in URIs is opened literally."""
         self.small_trace()
         name = "p?mode=rwc#%41 &.sqlite"
         self.run_ok("run", "a.uvmt", *SYSTEM, "--osf", "2", "--profile", name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors are one line, of a length that people read, about what they are about; long work says that it goes on."""
+"""Checks that errors are one line of readable length that names its subject, and that long work prints that it
+continues."""
 
 import json
 import resource
@@ -56,7 +57,8 @@ class MessageTest(CommandTest):
             self.assertNotIn("Resource temporarily unavailable", done.stderr)
 
     def test_a_command_that_is_silent_says_so(self):
-        """Within one record, where no progress of records is: a kernel of four million tiles. Then at growing distances."""
+        """Within one record there is no progress of records: a kernel of four million tiles. Lines then come at growing
+        intervals."""
         pages = 1 << 20
         self.trace(
             "t.jsonl",
@@ -72,8 +74,8 @@ class MessageTest(CommandTest):
             process.kill()
             process.communicate()
             if not first and seconds < 2.5:
-                continue  # it was that fast
-            self.assertLess(seconds, 10, command)  # of a machine that has other work
+                continue  # the command was too fast
+            self.assertLess(seconds, 10, command)  # allows for other work on the machine
             self.assertRegex(first, rb"at work for|records|%")
 
     def test_a_file_that_takes_long_to_read_says_so(self):

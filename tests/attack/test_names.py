@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of strangers through every command: what they print is text on its own line, and no formula in a CSV file."""
+"""Passes names from strangers through every command: each is printed as text within its line, and is not a formula in a
+CSV file."""
 
 import csv
 import json
@@ -20,7 +21,7 @@ NAMES = (
     "<script>alert(1)</script>",
     "%n%s{0}",
 )
-# The rule of sim/common/plain_text.h, for what is no end of a line of the command's own.
+# The rule of sim/common/plain_text.h, except for line ends of the command's own output.
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\udc80-\udcff]")
 
 
@@ -35,7 +36,7 @@ class NameTest(CommandTest):
         self.assertNotIn("\nlines", done.out + done.err, what)
 
     def program(self, name, path="t.jsonl"):
-        """Every name in it is this one."""
+        """Returns a program in which every name is this one."""
         return self.trace(
             path,
             {"t": "object_alloc", "id": 1, "bytes": 4 << 20},
@@ -74,7 +75,7 @@ class NameTest(CommandTest):
                 self.assert_lines(self.run_measured(*command), (name, command))
 
     def test_of_files(self):
-        """A file's name stands in first lines, tables, messages and progress."""
+        """A file's name appears in first lines, tables, messages and progress."""
         for number, name in enumerate(name for name in NAMES if "/" not in name):
             self.program("k", "plain.jsonl")
             os.rename(self.folder / "plain.jsonl", self.folder / name)
@@ -106,7 +107,7 @@ class NameTest(CommandTest):
             self.assert_lines(self.run_measured(*command), command)
 
     def test_of_results(self):
-        """Layouts, policies, systems and metrics of a result that somebody else wrote."""
+        """Layouts, policies, systems and metrics of a result that a stranger wrote."""
         self.program("k")
         self.run_ok("run", "t.jsonl", *SYSTEM, "--osf", "2", "--json", "r.json")
         result = json.loads((self.folder / "r.json").read_text())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory and time in proportion to a trace, not to its numbers: what a command holds at its peak is at most 64 bytes
-per record, 3 bytes per page that the trace touches, in whole 2 MB blocks, and a constant.
+"""Checks that memory and time are in proportion to a trace, not to its numbers: the peak memory of a command is at most
+64 bytes per record, 3 bytes per page that the trace touches, in whole 2 MB blocks, and a constant.
 
-Items of a kernel's lists (extents, touches, phases) count as records. A trace may ask for more than the bound only by a
-number that sim/trace/limits.h forbids: then every command refuses it, and so does `validate`."""
+Items of a kernel's lists (extents, touches, phases) count as records. A trace can demand more only by a number that
+sim/trace/limits.h forbids: then every command refuses it, and so does `validate`."""
 
 import json
 import pathlib
@@ -29,8 +29,8 @@ def few_pages(number, pages=16):
     return [number, [[0, pages, "rw"]]]
 
 
-# Ten extremes: records (after the header, quanta of 4096 bytes), records and items of lists in all, 2 MB blocks touched;
-# or None for both, where the trace is refused.
+# Yields ten extremes: records (after the header, quanta of 4096 bytes), number of records and items of lists, number of
+# touched 2 MB blocks; or None for both if the trace is refused.
 def extremes():
     sparse = [[block * 512, 1, "r"] for block in range(0, 1 << 16, 64)]
     yield "untouched", [alloc(1, 1 << 46), kernel(few_pages(1))], 3, 1
@@ -73,7 +73,7 @@ def extremes():
 
 class ProportionTest(CommandTest):
     def commands(self, trace, searches):
-        """Commands that read a trace, with their outputs in the folder."""
+        """Yields commands that read a trace, with their outputs in the folder."""
         half = (*SYSTEM, "--osf", "2", "--hypothetical-capacity")  # of what is allocated
         yield "run", trace, *SYSTEM, "--capacity-bytes", "1GiB", "--timeline", "out.timeline.json", "--no-unlimited-run"
         yield "run", trace, *half, "--json", "kept.jsonl", "--profile", "kept.profile"
@@ -114,25 +114,27 @@ class ProportionTest(CommandTest):
                         self.assert_one_line(done, "allowed")
                         self.assertLess(done.peak_bytes, CONSTANT_BYTES)
                     continue
-                # Phases that all read everything take minutes in less memory than that.
+                # Phases that all read everything take minutes if memory is smaller.
                 self.assert_in_proportion(trace, items, blocks, searches=name != "phases of large objects")
 
     def test_of_every_policy(self):
-        """No policy keeps state for memory that was never in use. One is left out: it brings all memory that a kernel's
-        arguments name, so that all of it is in use."""
+        """No policy keeps state for memory that was never in use. One policy is left out: it fetches all memory that a
+        kernel's arguments name, so that all of it is in use."""
         trace = self.trace("t.jsonl", alloc(1, 1 << 46), kernel(few_pages(1)))
         half = ("--osf", "2", "--hypothetical-capacity", "--no-unlimited-run")
         for policy in json.loads(self.run_ok("policies", "--json").out)["policies"]:
-            if policy["slot"] == "schedule" or policy["name"] == "deepum_ideal":  # those of scenarios; see above
+            # policies for scenarios; for the other see above
+            if policy["slot"] == "schedule" or policy["name"] == "deepum_ideal":
                 continue
             with self.subTest(f"{policy['slot']} {policy['name']}"):
                 done = self.run_measured("run", trace, *SYSTEM, *half, f"--{policy['slot']}", policy["name"])
-                self.assertIn(done.code, (0, 2), done.err[-300:])  # 2: some want other machines or other memory
+                # 2: some policies require other machines or other memory
+                self.assertIn(done.code, (0, 2), done.err[-300:])
                 self.assertNotIn("out of memory", done.err)
                 self.assertLess(done.peak_bytes, CONSTANT_BYTES)
 
     def test_of_many_records(self):
-        """Half a million records of each kind that costs a file nothing, compressed."""
+        """Half a million records of each kind that takes hardly any space in a file when compressed."""
         count = 500_000
         for name, line in (
             ("waits", {"t": "sync", "kind": "device"}),
@@ -165,7 +167,7 @@ class ProportionTest(CommandTest):
             self.assert_in_proportion(trace, items, blocks)
 
     def test_limits_have_two_sides(self):
-        """What limits.h forbids is refused, what it just allows is taken."""
+        """Values beyond limits.h are refused, values at the limit are accepted."""
         self.assert_one_line(self.run_measured("trace", "validate", self.trace("t.jsonl", alloc(1, (1 << 47) + 1))), "140737488355328")
         self.run_ok("trace", "validate", self.trace("t.jsonl", alloc(1, 1 << 47)))
         self.run_ok("run", "t.jsonl", *SYSTEM)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several commands at once on one file or folder: nothing that one of them says it wrote is lost."""
+"""Runs several commands at once on one file or folder: nothing is lost that one of them reported as written."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from command import SYSTEM, CommandTest
 
 class RaceTest(CommandTest):
     def at_once(self, *commands):
-        """Starts them all, then waits for each: [(exit status, output, errors)]."""
+        """Starts all commands, then waits for each: [(exit status, output, errors)]."""
         running = [self.start(*command) for command in commands]
         done = []
         for process in running:

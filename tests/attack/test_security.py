@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every sentence of SECURITY.md about what a file of a stranger can do stands beside a test, and each of these exists."""
+"""Checks that every sentence of SECURITY.md about what a stranger's file can do names a test, and that each of these
+exists."""
 
 import ast
 import pathlib
@@ -12,7 +13,7 @@ NAME = re.compile(r"`([^`]+)`")
 
 
 def known_tests():
-    """The names of all tests: `Suite.Case` of C++, `file.Class.test_case` of Python, fuzzers by their target."""
+    """Returns the names of all tests: `Suite.Case` of C++, `file.Class.test_case` of Python, fuzzers by their target."""
     names = set()
     for path in (ROOT / "tests").rglob("*.cpp"):
         text = path.read_text(encoding="utf-8")
@@ -27,7 +28,7 @@ def known_tests():
 
 
 def sentences():
-    """(sentence, names of tests) of the rows below "What files of others can do"."""
+    """Yields (sentence, names of tests) of the rows below "What files of others can do"."""
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     section = text.split("## What files of others can do")[1].split("\n## ")[0]
     rows = [line.strip().strip("|").rsplit("|", 1) for line in section.splitlines() if line.startswith("|")]

@@ -85,7 +85,7 @@ TEST_F(BaselineFile, WrittenItReadsTheSameAgain) {
   const Json written = Json::parse(text);
   EXPECT_EQ(written["points"][1]["tolerances"]["evictions"], 2);
   EXPECT_EQ(written["points"][1]["tolerances"]["total_ns"], "10 us");
-  for (const std::size_t i : {0u, 1u}) {  // no defaults; in whatever order
+  for (const std::size_t i : {0u, 1u}) {  // numbers without defaults, in any order
     EXPECT_EQ(nlohmann::json(written["points"][i]["inputs"]), nlohmann::json(example()["points"][i]["inputs"]));
   }
   EXPECT_THAT(text, EndsWith("}\n"));
@@ -97,9 +97,9 @@ TEST_F(BaselineFile, PathsAreRelativeToItsFolder) {
   EXPECT_EQ(std::filesystem::path(here.trace).lexically_normal(), "some/where/gpt2.uvmt");
   EXPECT_EQ(std::filesystem::path(here.system).lexically_normal(), "some/where/mine.json");
   EXPECT_EQ(here.plugins[0], "some/where/build/mine.so");
-  // A system by name is looked up, wherever the baseline lies.
+  // A system's name is looked up, wherever the baseline file is.
   EXPECT_EQ(from_folder_of("some/where/b.json", read(example()).points[0].point).system, "h200-sxm-pcie5");
-  // A baseline in the current folder: still a path, never a name.
+  // For a baseline in the current folder it is still a path, never a name.
   EXPECT_THAT(from_folder_of("b.json", mine.point).system, HasSubstr("/"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim check` as CI meets it: baselines made, checked, broken, updated.
+// `uvmsim check` as used in CI: baselines are made, checked, broken, updated.
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
@@ -137,7 +137,7 @@ TEST_F(CheckCommand, AToleranceIsOfThePointsThatComeWithIt) {
   EXPECT_EQ(json["points"][0], before[0]);
   EXPECT_EQ(json["points"][1], before[1]);
   EXPECT_EQ(json["points"][2]["tolerances"]["*"], "5%");
-  // The old points are as strict as they were.
+  // The old points keep their tolerances.
   json["points"][0]["expected"]["settled_ns"] = json["points"][0]["expected"]["settled_ns"].get<std::uint64_t>() + 1;
   write(json);
   EXPECT_EQ(run({"check", "b.json"}).exit_code, 1);
@@ -190,7 +190,7 @@ TEST_F(CheckCommand, NamesTheDefaultOfAPolicyThatMoved) {
   Json& choices = json["points"][1]["made_by"]["choices"];
   ASSERT_EQ(choices["prefetch"], "tree");
   ASSERT_EQ(choices["prefetch.threshold"], "51");
-  choices["prefetch.threshold"] = "40";  // as if that had been the default then
+  choices["prefetch.threshold"] = "40";  // as if that value had been the default at that time
   json["points"][1]["expected"]["fault_batches"] = 1;
   write(json);
   const auto result = run({"check", "b.json"});
@@ -218,7 +218,7 @@ TEST_F(CheckCommand, TheNumberOfJobsChangesNothing) {
   const auto three = run({"check", "b.json", "--jobs", "3", "--junit", "three.xml"});
   EXPECT_EQ(one.exit_code, 1);
   EXPECT_EQ(one.out, three.out);
-  const auto without_times = [&](const char* name) {  // those are of the machine
+  const auto without_times = [&](const char* name) {  // times depend on the machine
     return std::regex_replace(folder.read(name), std::regex(R"( time="[0-9.]+")"), "");
   };
   EXPECT_EQ(without_times("one.xml"), without_times("three.xml"));

@@ -136,7 +136,7 @@ TEST(Junit, EscapesWhatXmlCannotHold) {
   EXPECT_EQ(xml.find("\xed\xa0\x80"), std::string::npos);
   EXPECT_EQ(xml.find("\xf4\x90"), std::string::npos);
   EXPECT_EQ(xml.find("\xc0\x80"), std::string::npos);
-  EXPECT_THAT(xml, HasSubstr("\xf0\x9f\x98\x80"));  // beyond the basic plane is fine
+  EXPECT_THAT(xml, HasSubstr("\xf0\x9f\x98\x80"));  // characters beyond the basic plane are allowed
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points that really run: what passes, what does not, and why.
+// Runs small points and shows which pass, which fail, and why.
 #include "sim/baseline/check.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 
 class Check : public ::testing::Test {
  protected:
-  // A baseline of three runs of one small trace, made by running them.
+  // Makes a baseline of three runs of one small trace by running them.
   Check() {
     folder_.write("trace.jsonl", two_iterations(16));
     std::vector<sweep::Point> points;
@@ -96,7 +96,7 @@ TEST_F(Check, ToleranceEndsAtItsEdge) {
   EXPECT_THAT(failed(), ElementsAre(1));
 }
 
-// A program with chance in it: what another of its seeds finds is noise, what no seed finds is not.
+// A program with randomness: a value within the range of its seeds is noise, a value outside of it is a change.
 TEST_F(Check, WhatTheSeedsScatterIsNoise) {
   constexpr std::size_t kSeeds = 6;
   baseline_.points.clear();
@@ -111,7 +111,7 @@ TEST_F(Check, WhatTheSeedsScatterIsNoise) {
   EXPECT_EQ(result.failures(), 0u);
   EXPECT_EQ(result.noisy(), 0u) << "the same seeds find the same";
 
-  // Each expects what its neighbour finds.
+  // Each point expects its neighbour's values.
   const compare::Metrics first = baseline_.points.front().expected;
   for (std::size_t i = 0; i + 1 < kSeeds; ++i) baseline_.points[i].expected = baseline_.points[i + 1].expected;
   baseline_.points.back().expected = first;
@@ -124,7 +124,7 @@ TEST_F(Check, WhatTheSeedsScatterIsNoise) {
   alone.points.resize(1);
   EXPECT_EQ(check(alone, path(), {}).failures(), 1u);
 
-  // Beyond the largest by more than the tolerance.
+  // The value exceeds the largest by more than the tolerance.
   std::uint64_t largest = 0;
   for (std::size_t i = 0; i < kSeeds; ++i) largest = std::max(largest, expected(i, "settled_ns"));
   for (std::size_t i = 0; i < kSeeds; ++i) expected(i, "settled_ns") += 10 * largest;
@@ -159,7 +159,7 @@ TEST_F(Check, AnotherTraceFailsWithBothHashes) {
   EXPECT_EQ(result.failures(), 3u);
   EXPECT_THAT(result.verdicts[0].answer.error, HasSubstr("is another trace: its SHA-256 is "));
   EXPECT_THAT(result.verdicts[0].answer.error, HasSubstr("expected: " + before));
-  // An update takes it over.
+  // An update stores the new value.
   CheckOptions options;
   options.any_trace = true;
   const Baseline now = updated(baseline_, check(baseline_, path(), options));

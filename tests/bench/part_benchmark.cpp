@@ -27,7 +27,7 @@ void link_runs(benchmark::State& state) {
 }
 BENCHMARK(link_runs);
 
-// All pages of a block at once, many SMs. Argument: 0 = 2 MB entries, 1 = 64 KB entries.
+// All pages of a block are touched at once by many SMs. Argument: 0 = 2 MB entries, 1 = 64 KB entries.
 void gmmu_touch(benchmark::State& state) {
   GmmuCounters counters;
   gmmu::Gmmu mmu(bench_system().gmmu, bench_system().gpus[0].sm_count, counters);
@@ -41,7 +41,7 @@ void gmmu_touch(benchmark::State& state) {
 }
 BENCHMARK(gmmu_touch)->Arg(0)->Arg(1);
 
-// One page by one SM, 4 KB entries, 64 MB in turn.
+// One SM touches one page at a time, with 4 KB entries, over 64 MB in turn.
 void gmmu_translate(benchmark::State& state) {
   GmmuCounters counters;
   gmmu::Gmmu mmu(bench_system().gmmu, bench_system().gpus[0].sm_count, counters);
@@ -55,7 +55,7 @@ void gmmu_translate(benchmark::State& state) {
 }
 BENCHMARK(gmmu_translate);
 
-// 256 raw faults in pairs put, fetched and flushed.
+// Puts, fetches and flushes 256 raw faults in pairs.
 void fault_buffer(benchmark::State& state) {
   const config::GmmuConfig& config = bench_system().gmmu;
   gmmu::FaultBuffer buffer(config.fault_buffer_entries, 132);

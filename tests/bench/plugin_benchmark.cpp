@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a policy as fast from a plug-in as linked in? Built-in policies against the same sources built as plug-ins: whole
-// runs in turn, the best of each.
+// Compares the speed of built-in policies with the same sources built as plug-ins: whole runs alternate, and the best
+// of each count.
 #include <benchmark/benchmark.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-// Instructions of this thread outside the kernel, where the machine lets them be counted.
+// Counts instructions of this thread outside the kernel, if the machine allows it.
 class InstructionCounter {
  public:
   InstructionCounter() {
@@ -57,7 +57,7 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// The built-ins, and one of them from a plug-in under another name.
+// Returns the built-ins, and one of them from a plug-in under another name.
 std::shared_ptr<const policy::Registry> with_again(const std::string& other) {
   policy::Registry staged;
   policy::load_plugin(staged, UVMSIM_TEST_PLUGINS "/" + other + ".so");
@@ -73,7 +73,7 @@ struct Best {
   std::uint64_t instructions = ~std::uint64_t{0};
 };
 
-// A program twice as large as memory, passed over four times; batches of every size.
+// A program twice as large as memory that is scanned four times, with batches of every size.
 void linked_and_loaded(benchmark::State& state, policy::Slot slot, const char* name) {
   static const Program program =
       scan_program({.bytes = 512 * kMiB, .kernels = 4, .host_data = true, .spread = trace::Distribution::kBlockLinear});

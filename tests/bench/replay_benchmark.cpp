@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speed of the whole model, simulate() from the first record to the last.
+// Measures the speed of the whole model: simulate() from the first record to the last.
 #include <benchmark/benchmark.h>
 
 #include "tests/bench/programs.h"
@@ -59,7 +59,7 @@ BENCHMARK_CAPTURE(first_touch, block_linear, trace::Distribution::kBlockLinear)-
 BENCHMARK_CAPTURE(first_touch, grid_stride, trace::Distribution::kGridStride)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(first_touch, thread_chunk, trace::Distribution::kThreadChunk)->Unit(benchmark::kMillisecond);
 
-// The whole object comes from the host in every kernel, half of it after an eviction.
+// In every kernel the whole object comes from the host, half of it after an eviction.
 void refault(benchmark::State& state, trace::Distribution spread) {
   const std::uint64_t bytes = 2048 * kMiB;
   replay(state, scan_program({.bytes = bytes, .kernels = 4, .host_data = true, .spread = spread}),
@@ -69,7 +69,7 @@ BENCHMARK_CAPTURE(refault, block_linear, trace::Distribution::kBlockLinear)->Uni
 BENCHMARK_CAPTURE(refault, grid_stride, trace::Distribution::kGridStride)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(refault, thread_chunk, trace::Distribution::kThreadChunk)->Unit(benchmark::kMillisecond);
 
-// The shipped recordings, one tensor one allocation. Argument: OSF * 1000; 0: all of the GPU's memory.
+// Replays the shipped recordings, with one allocation per tensor. Argument: OSF * 1000; 0: all of the GPU's memory.
 void recording(benchmark::State& state, const std::string& name) {
   const Program program = load_program(UVMSIM_SOURCE_DIR "/workloads/" + name + ".uvmt");
   const std::uint64_t footprint = measure_footprint(program.source(), "none");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speed of the driver alone: batches of 256 faults given to FaultService, tree prefetcher and LRM eviction, no engine.
+// Measures the speed of the driver alone: batches of 256 faults for FaultService, with the tree prefetcher and LRM
+// eviction, without the engine.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -24,8 +25,8 @@ std::vector<driver::GpuState> one_gpu(Counters& counters) {
   return gpus;
 }
 
-// Walks over twice the memory of the GPU again and again: after the first round, every service evicts one block and
-// brings another from the host. Argument: faults per block, evenly apart.
+// Repeatedly walks over twice the memory of the GPU: after the first round, every service evicts one block and fetches
+// another from the host. Argument: faults per block, evenly spaced.
 void block_service(benchmark::State& state) {
   const auto faults = static_cast<std::uint64_t>(state.range(0));
   Counters counters;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the model: bytes of heap at the peak of a run, per 4 KB page of footprint beyond those of a small run.
+// Measures the memory of the model: bytes of heap at the peak of a run, per 4 KB page of footprint beyond those of a
+// small run.
 #include <benchmark/benchmark.h>
 
 #include <malloc.h>
@@ -15,7 +16,7 @@ std::size_t live_bytes = 0, peak_bytes = 0;
 
 }  // namespace
 
-// Everything the process allocates with `new` is counted. (One thread.)
+// Counts all memory that the process (with one thread) allocates with `new`.
 void* operator new(std::size_t bytes) {
   void* memory = std::malloc(bytes);
   if (memory == nullptr) throw std::bad_alloc();

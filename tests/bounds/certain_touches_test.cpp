@@ -129,7 +129,7 @@ TEST(CertainTouches, AreAllVisited) {
   EXPECT_GT(claimed * 100, visited * 95);
 }
 
-// The engine leaves pages out of a small result of large slices; then none of them is claimed.
+// The engine leaves pages out of a small result of large slices; the bounds then claim none of them.
 TEST(CertainTouches, ClaimNothingOfAnOutputWithHoles) {
   AddressSpace nothing(1);
   layout::Layout layout("none", nothing);
@@ -148,7 +148,7 @@ TEST(CertainTouches, ClaimNothingOfAnOutputWithHoles) {
   EXPECT_EQ(claimed, 4000u);
 }
 
-// A kernel that faults is played in whole nanoseconds per step; it takes no less than what these add up to.
+// A kernel that faults is replayed in whole nanoseconds per step; it takes at least the sum of these.
 TEST(CertainTouches, LeastDurationIsTheDurationButForRounding) {
   trace::Kernel kernel;
   kernel.duration_ns = 1000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a run, split: every nanosecond once.
+// The time of a run is divided into parts, so that every nanosecond is counted once.
 #include "sim/bounds/distance.h"
 
 #include <gtest/gtest.h>
@@ -38,11 +38,11 @@ TEST(Distance, PartsAddUpToTheTime) {
       EXPECT_EQ(d.excess_htod_bytes, bytes_in(result.counters) - bounds.bytes.htod);
       EXPECT_EQ(d.excess_dtoh_bytes, bytes_out(result.counters) - bounds.bytes.dtoh);
       if (chunks == 0) {
-        EXPECT_EQ(d.excess_bytes.value, 0);  // the host's data come once, and nothing leaves
+        EXPECT_EQ(d.excess_bytes.value, 0);  // the host's data migrate once, and nothing is evicted
         EXPECT_GT(d.necessary_bytes.value, 0);
         EXPECT_GT(d.fault_latency.value, 0);
       } else {
-        EXPECT_GT(d.excess_bytes.value, 0);  // the least recently migrated is the next that is needed
+        EXPECT_GT(d.excess_bytes.value, 0);  // the least recently migrated block is the one that is needed next
       }
     }
   }

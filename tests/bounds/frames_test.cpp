@@ -17,7 +17,8 @@ namespace {
 
 using Pages = std::vector<std::uint64_t>;
 
-// Loads of every prefix. A page that is touched needs a frame then (MIN), or may be served without one (bypass).
+// Returns the loads of every prefix. When a page is touched, it needs a frame (MIN), or may be served without one
+// (bypass).
 std::vector<std::uint64_t> prefix_loads(const Pages& touches, std::uint64_t frames, bool bypass) {
   bounds::Frames cache(touches.size(), bypass ? frames : frames - 1);
   std::map<std::uint64_t, std::size_t> last;
@@ -25,7 +26,7 @@ std::vector<std::uint64_t> prefix_loads(const Pages& touches, std::uint64_t fram
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < touches.size(); ++i) {
     const auto [at, first] = last.try_emplace(touches[i], i);
-    // The page must fit beside the page touched at each position in between, or across the borders.
+    // The page must fit in addition to the page touched at each position in between, or across the borders.
     if (first || cache.keep(bypass ? at->second : at->second + 1, i, 1) == 0) ++count;
     at->second = i;
     loads.push_back(count);
@@ -105,7 +106,7 @@ TEST(Frames, RandomReferences) {
   }
 }
 
-// Least loads of every prefix, by keeping every content of the cache in the race.
+// Returns the least loads of every prefix by considering every content of the cache.
 std::vector<std::uint64_t> searched_loads(const Pages& touches, unsigned pages, unsigned frames, bool bypass) {
   constexpr std::uint64_t kNever = 1000;
   std::vector<std::uint64_t> best(std::size_t{1} << pages, kNever);

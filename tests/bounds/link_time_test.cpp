@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fastest time of a link, against the engine's own copy engines given everything at once.
+// The fastest time of a link, against the engine's own copy engines when all copies are submitted at once.
 #include "sim/bounds/link_time.h"
 
 #include <gtest/gtest.h>

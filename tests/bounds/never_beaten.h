@@ -15,7 +15,7 @@
 
 namespace uvmsim {
 
-struct Closest {                        // of all results so far
+struct Closest {                        // the closest of all results so far
   double time = 0, htod = 0, dtoh = 0;  // largest bound / simulated
 };
 
@@ -41,7 +41,7 @@ inline void expect_not_beaten(const bounds::Bounds& bounds, const RunResult& res
   closest.dtoh = std::max(closest.dtoh, ratio(bounds.bytes.dtoh, bytes_out(result.counters)));
 }
 
-// The pairs of policies to run: the driver's own, all, or (of many) every n-th, beginning with one that `seed` chooses.
+// The pairs of policies to run: only the driver's own, every n-th (beginning with one that `seed` chooses), or all.
 enum class Policies : std::uint8_t { kDrivers, kSome, kAll };
 
 inline std::vector<std::pair<PolicyChoice, PolicyChoice>> policy_pairs(Policies which, std::uint64_t seed) {
@@ -70,13 +70,13 @@ inline std::vector<std::string> planners(Policies which, std::size_t gpus) {
   std::vector<std::string> names;
   for (const policy::PolicyEntry* plan : policy::built_ins()->list()) {
     if (plan->slot != policy::Slot::kPlan || plan->is_drivers_own) continue;
-    if (plan->wants_future && gpus != 1) continue;  // it knows the kernels of one
+    if (plan->wants_future && gpus != 1) continue;  // such a planner knows the kernels of one GPU only
     names.push_back(plan->info.name);
   }
   return names;
 }
 
-// Migrate policies, likewise, and all that fill several slots.
+// Returns migrate policies in the same way, and all that fill several slots.
 inline std::vector<const policy::PolicyEntry*> migrate_and_joint_policies(Policies which) {
   std::vector<const policy::PolicyEntry*> entries;
   for (const policy::PolicyEntry* entry : policy::built_ins()->list()) {
@@ -86,7 +86,7 @@ inline std::vector<const policy::PolicyEntry*> migrate_and_joint_policies(Polici
   return entries;
 }
 
-// `make_source` gives the records from the first one, again and again.
+// `make_source` returns a source of all records; it is called repeatedly.
 template <class MakeSource>
 void expect_never_beaten(const trace::Header& header, const MakeSource& make_source, RunOptions options,
                          Closest& closest, Policies which) {

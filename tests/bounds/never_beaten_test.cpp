@@ -51,7 +51,7 @@ TEST(NeverBeaten, RandomPrograms) {
       expect_never_beaten(
           Program::header(), [&] { return program.source(); }, options, closest, Policies::kSome);
     } catch (const InputError&) {
-      ++refused;  // a stream that waits for an event behind itself
+      ++refused;  // a stream that waits for an event that it records later itself
     }
   }
   RecordProperty("largest_time_ratio", std::to_string(closest.time));
@@ -104,7 +104,7 @@ TEST(NeverBeaten, GeneratedPatterns) {
     generator.write_percent = 30;
     generator.touches = 500;
     generator.tile = 256;
-    if (pattern.name == "row_per_thread") {  // comes back to each page 512 times
+    if (pattern.name == "row_per_thread") {  // returns to each page 512 times
       generator.bytes = 8 * kMiB;
       generator.element_bytes = 8;
       generator.repeats = generator.kernels = 1;

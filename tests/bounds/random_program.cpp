@@ -68,7 +68,8 @@ class Writer {
     kernel.grid = {static_cast<std::uint32_t>(1 + random_.below(one_in(2) ? 8 : 600)),
                    static_cast<std::uint32_t>(one_in(3) ? 1 + random_.below(6) : 1), 1};
     kernel.distribution = static_cast<trace::Distribution>(random_.below(4));
-    const bool by_thread = kernel.distribution == trace::Distribution::kThreadChunk;  // comes back so often to a page
+    // a thread returns to a page this often
+    const bool by_thread = kernel.distribution == trace::Distribution::kThreadChunk;
     kernel.bytes_per_thread_access = one_in(2) ? (by_thread ? 1024 : 16) : 0;
     std::vector<trace::ObjectId> ids = live_;
     for (std::uint64_t n = 1 + random_.below(std::min<std::uint64_t>(ids.size(), 4)); n > 0; --n) {
@@ -248,7 +249,7 @@ config::SystemConfig random_system(Random& random) {
                                                      &config::DriverCosts::prefetch_call_ns}) {
       system.costs.*cost = 0;
     }
-    system.costs.poll_read_ns = system.costs.replay_ns = 500;  // throttled faults come again at once
+    system.costs.poll_read_ns = system.costs.replay_ns = 500;  // throttled faults repeat at once
     system.gmmu.fault_ps = 0;
     system.gmmu.resume_spread_ns = 0;
     system.runtime.first_load_ns = system.runtime.migrated_load_ns = system.runtime.block_spread_ns = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small programs as sets of pages, for searches through everything that a machine could do.
+// Small programs as sets of pages, for searches through all possible actions of a machine.
 #pragma once
 
 #include <bit>
@@ -51,7 +51,8 @@ inline bounds::Program to_program(const SmallProgram& steps) {
   return program;
 }
 
-// Blocks that bounce between host and GPU count like others.
+// Returns the system without thrashing control, so that blocks which bounce between host and GPU are treated like
+// others.
 inline config::SystemConfig system_without_thrashing(config::SystemConfig system) {
   system.driver.thrashing_enable = false;
   return system;

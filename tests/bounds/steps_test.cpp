@@ -21,7 +21,7 @@ struct Cut {
   bounds::Steps steps;
 
   const Step& step(std::size_t i) const { return steps.steps.at(i); }
-  // Pages of the intervals of that kind that end in the step.
+  // Returns the pages of intervals of that kind that end in the step.
   std::uint64_t pages(std::size_t i, End end) const {
     std::uint64_t sum = 0;
     for (const Interval& interval : step(i).intervals) sum += interval.end == end ? interval.pages : 0;
@@ -93,7 +93,7 @@ TEST(Steps, AFreeEndsWhatWasThereAndTheAddressesHoldNothing) {
   const auto a = program.alloc(2 * kMiB);
   program.kernel("a", 1000, {}, {a});
   program.free(a);
-  const auto b = program.alloc(2 * kMiB);  // lies where a lay
+  const auto b = program.alloc(2 * kMiB);  // lies where the freed object was
   program.kernel("b", 1000, {b}, {});
   const Cut c = cut(program);
   ASSERT_EQ(c.steps.steps.size(), 3u);
@@ -119,7 +119,7 @@ TEST(Steps, TheHostTakesPagesBack) {
   }
 }
 
-// From its first bounce on, the driver may pin any page of the block to the host.
+// From a block's first bounce on, the driver may pin any of its pages to the host.
 TEST(Steps, OfABlockThatBouncesNothingIsClaimedAfterwards) {
   Program program;
   const auto a = program.alloc(4 * kMiB);
@@ -216,7 +216,7 @@ TEST(Steps, StreamsWithoutOrderAreOneStep) {
   EXPECT_EQ(c.pages(1, End::kReused), 512u);
 }
 
-// A fork and a join with one event, as libraries do it.
+// A fork and a join with one event, as libraries use them.
 TEST(Steps, EventsOrderStreams) {
   Program program;
   const auto a = program.alloc(2 * kMiB);
@@ -235,7 +235,8 @@ TEST(Steps, EventsOrderStreams) {
   EXPECT_EQ(c.pages(1, End::kReused), 512u);
 }
 
-// A stream that nothing orders could have run at any time: what it does is one step with all that it may run beside.
+// A stream without ordering could have run at any time: its work is one step together with all work that may run at the
+// same time.
 TEST(Steps, ALooseStreamJoinsWhatItMayRunBeside) {
   Program program;
   const auto a = program.alloc(2 * kMiB);

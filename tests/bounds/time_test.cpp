@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chain of bounds against the fastest schedule that search finds (property V6), and against closed forms.
+// The chain of bounds against the fastest schedule that a search finds (property V6), and against closed forms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,13 +33,14 @@ bounds::Bounds bounds_of(const SmallProgram& program, const config::SystemConfig
 }
 
 // A machine in which a policy may at every tick fetch any page, write back any page, or wait. A page counts as touched
-// by a kernel when it is in GPU memory at some time of it; a frame is free again when its page has arrived at the host.
+// by a kernel if it is in GPU memory at some time during the kernel; a frame is free again when its page has arrived at
+// the host.
 class Search {
  public:
   Search(SmallProgram kernels, unsigned frames, std::uint64_t in_ticks, std::uint64_t out_ticks)
       : program_(std::move(kernels)), frames_(frames), in_ticks_(in_ticks), out_ticks_(out_ticks) {}
 
-  // Ticks until the last kernel is over; at first the host has the pages `on_host`.
+  // Returns the ticks until the last kernel ends; at first the host has the pages `on_host`.
   std::int64_t fastest(PageSet on_host) {
     std::set<State> now;
     State first;
@@ -69,7 +70,7 @@ class Search {
 
   unsigned used(const State& s) const { return size_of(s.content | s.in | s.out); }
 
-  // The next kernel begins, and pages that hold nothing yet get frames where there are some.
+  // Begins the next kernel, and gives frames to unpopulated pages if there are any free.
   void begin_kernels(State state, std::set<State>& to) const {
     state.left = static_cast<std::uint64_t>(program_[state.kernel].compute_ns / kTick);
     state.untouched = program_[state.kernel].pages;
@@ -169,7 +170,7 @@ TEST(TimeBounds, AreNeverAboveTheFastestScheduleThatSearchFinds) {
   EXPECT_GT(reached, kInstances / 4);
 }
 
-// Kernels that sweep ten pages of the host's, memory for seven: the link never rests, and the last page may come at the
+// Kernels sweep ten pages of the host with memory for seven: the link never rests, and the last page may arrive at the
 // very end.
 TEST(TimeBounds, ALinkBoundSweepTakesTheTimeOfItsLoads) {
   SmallProgram program = {{Action::kHostTouch, 0x3ff, 0}};
@@ -187,8 +188,8 @@ TEST(TimeBounds, ALinkBoundSweepTakesTheTimeOfItsLoads) {
   EXPECT_EQ(bounds.hard_phase.last_record, program.size());
 }
 
-// Twelve kernels compute on one page, then four pages come at once: with two frames, nothing but one of them can have
-// been fetched while the twelve computed.
+// Twelve kernels compute on one page, then four other pages are needed at once. With two frames, at most one of these
+// can have been fetched while the twelve computed.
 TEST(TimeBounds, WindowsSeeWhatCannotBeFetchedAhead) {
   SmallProgram program = {{Action::kHostTouch, 0x1f, 0}};
   for (unsigned i = 0; i < 12; ++i) program.push_back({Action::kUse, 1, kTick});
@@ -197,12 +198,12 @@ TEST(TimeBounds, WindowsSeeWhatCannotBeFetchedAhead) {
   EXPECT_EQ(time.compute.value, 16 * kTick);
   EXPECT_EQ(time.cold.value, 20 * kTick);  // five pages
   EXPECT_EQ(time.min.value, 20 * kTick);
-  // A comes, eleven kernels compute, and at the end of the last but one of them A and one other page are in memory.
+  // A arrives, eleven kernels compute, and at the end of the second to last of them A and one other page are in memory.
   EXPECT_EQ(time.windowed.value, (4 + 10 + 3 * 4) * kTick);
   EXPECT_GE(time.write_backs, time.windowed);
 }
 
-// Pages written on the GPU move nothing at first, but have to leave when memory is full, which takes time too.
+// Pages that the GPU writes move nothing at first, but must be written back when memory is full, which takes time too.
 TEST(TimeBounds, WriteBacksCountWhereNothingComesIn) {
   SmallProgram program;
   for (unsigned i = 0; i < 8; ++i) program.push_back({Action::kUse, PageSet{1} << i, 0});
@@ -213,7 +214,7 @@ TEST(TimeBounds, WriteBacksCountWhereNothingComesIn) {
   EXPECT_EQ(bounds.bytes.dtoh, 6 * kBasePageBytes);
 }
 
-// Freed in time, nothing has to leave.
+// If pages are freed in time, nothing has to be written back.
 TEST(TimeBounds, WhatIsFreedIsNotWrittenBack) {
   SmallProgram program;
   for (unsigned i = 0; i < 8; ++i) {

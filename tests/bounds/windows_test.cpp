@@ -18,8 +18,9 @@ using bounds::Action;
 
 constexpr std::uint64_t kNever = 1000;
 
-// Least pages moved to the GPU (or, with `out`, from it) after each step from `base` on, by keeping every content of
-// GPU memory in the race. Before `base` anything may have happened that leaves pages only where there are some.
+// Returns the least pages moved to the GPU (or, with `out`, from it) after each step from `base` on, by considering
+// every content of GPU memory. Before `base` any actions may have happened that leave pages only where the program has
+// some.
 std::vector<std::uint64_t> searched(const SmallProgram& program, unsigned pages, unsigned frames, std::size_t base,
                                     bool out) {
   std::vector<std::uint64_t> best(std::size_t{1} << pages, kNever);
@@ -108,7 +109,7 @@ TEST(Windows, WriteBacksAreNeverMoreThanSearchNeedsAndExactAtTheEnd) {
   }
 }
 
-// L kernels that each sweep N pages of the host's with room for C: N + (L - 1)(N - C) loads.
+// L kernels that each sweep N pages of the host with room for C take N + (L - 1)(N - C) loads.
 TEST(Windows, SweepsHaveAClosedForm) {
   SmallProgram program = {{Action::kHostTouch, 0x3ff, 0}};
   for (unsigned i = 0; i < 5; ++i) program.push_back({Action::kUse, 0x3ff, 0});

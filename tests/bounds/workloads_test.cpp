@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shipped workloads: bounds are not beaten, and what the bounds take for touched is what the engine touches.
+// The shipped workloads: bounds are not beaten, and the pages that bounds assume to be touched are those that the
+// engine touches.
 #include "tests/bounds/never_beaten.h"
 
 #include <string>
@@ -50,7 +51,7 @@ TEST_P(ShippedWorkloads, NoBoundIsBeaten) {
               static_cast<unsigned long long>(osf), closest.time, closest.htod, closest.dtoh);
 }
 
-// `uvmsim bounds --best-of all` shows the same of the others, which take minutes.
+// `uvmsim bounds --best-of all` shows the same for the others, which take minutes.
 INSTANTIATE_TEST_SUITE_P(All, ShippedWorkloads,
                          testing::Values(Parameter{"pagerank", "recorded", 1500, Policies::kDrivers},
                                          Parameter{"tiled_matmul", "recorded", 1500, Policies::kSome},
@@ -60,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedWorkloads,
                                          Parameter{"alexnet", "expandable_segments", 1500, Policies::kDrivers},
                                          Parameter{"alexnet_tf32", "none", 4000, Policies::kDrivers}));
 
-// The measured experiments: hints, prefetches, CPU and GPU in turns.
+// The measured experiments: hints, prefetches, CPU and GPU alternating.
 TEST(GroundTruth, NoBoundIsBeaten) {
   Closest closest;
   RunOptions options;
@@ -86,7 +87,7 @@ TEST(GroundTruth, NoBoundIsBeaten) {
   std::printf("largest bound / simulated: time %.4f, HtoD %.4f, DtoH %.4f\n", closest.time, closest.htod, closest.dtoh);
 }
 
-// With memory for all and no prefetching, the engine brings to the GPU what kernels touch, and nothing else.
+// With memory for everything and no prefetching, the engine migrates the pages that kernels touch, and nothing else.
 class TouchedPages : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
 TEST_P(TouchedPages, AreThoseOfTheEngine) {

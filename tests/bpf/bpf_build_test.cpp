@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A program that decides before a prefetch, and its operation.
+// A program that decides before a prefetch, and its entry in the operations.
 constexpr const char* kDecides = ".uvm_prefetch_before_compute = (void *)decide";
 std::string deciding(const std::string& maps, const std::string& body) {
   return bpf_source(maps +
@@ -114,7 +114,7 @@ TEST_F(BpfBuild, RefusesWrongSettings) {
   EXPECT_THROW(registry->create<Prefetcher>("mine", {}, 1, 4), InputError);
 }
 
-// The program tries one thing after the other; the region's end is the number of the first that is not as in the
+// The program makes one check after the other; the region's end is the number of the first check that differs from the
 // kernel.
 TEST_F(BpfBuild, MapsAndHelpersAreTheKernels) {
   const std::string maps =
@@ -177,7 +177,7 @@ TEST_F(BpfBuild, MapsAndHelpersAreTheKernels) {
   }
 }
 
-// One policy that does all of it, one thing at a time, by what its loader wrote.
+// One policy contains all forbidden actions and executes the one that its loader selected.
 TEST_F(BpfBuild, EndsARunWithOneLineWhereAVerifierWouldRefuse) {
   const auto registry = load(deciding(
       "struct counts { u64 of[4], more; };" + map_of("ARRAY", 1, "u32", "u32", "mode") +
@@ -306,7 +306,7 @@ TEST_F(BpfBuild, TakesTheSecondInterface) {
   EXPECT_EQ(evictor->select_victim(FakeChunks(4)), ChunkId{2});
 }
 
-// Pages outside the block are refused; a chunk goes to the head; two places at once are none.
+// Pages outside the block are refused; a chunk goes to the head; a request for two places at once is refused.
 TEST_F(BpfBuild, TakesTheThirdInterface) {
   const auto registry = load(R"(
 #include <vmlinux.h>
@@ -381,7 +381,7 @@ SEC(".struct_ops") struct gpu_mem_ops ops = {
   EXPECT_EQ(evictor->select_victim(FakeChunks(4)), ChunkId{0});
 }
 
-// The way back: what is printed builds, and begins with what the driver does.
+// The reverse direction: the printed sources can be built, and act first as the driver does.
 TEST_F(BpfBuild, BuildsWhatPoliciesAreAsBpf) {
   const auto printed = [&](const std::string& name) {
     const std::string file = folder_.path("printed.bpf.c");

@@ -20,7 +20,7 @@ struct BpfBuildResult {
   std::string plugin, errors;
 };
 
-// Builds one source; what `options` holds is for a shell.
+// Builds one source; `options` is passed to a shell.
 inline BpfBuildResult build_bpf(const Folder& folder, const std::string& source, const std::string& options = "") {
   BpfBuildResult result;
   result.plugin = folder.path("plugin.so");
@@ -31,7 +31,7 @@ inline BpfBuildResult build_bpf(const Folder& folder, const std::string& source,
   return result;
 }
 
-// A policy with these programs and maps; `operations` fills in its struct.
+// Returns a policy with these programs and maps; `operations` fills in its struct.
 inline std::string bpf_source(std::string_view programs, std::string_view operations) {
   return "#include <vmlinux.h>\n#include <bpf/bpf_helpers.h>\n#include <bpf/bpf_tracing.h>\n"
          "#include <bpf/bpf_core_read.h>\n#include \"uvm_types.h\"\n#include \"bpf_testmod.h\"\n" +
@@ -39,14 +39,14 @@ inline std::string bpf_source(std::string_view programs, std::string_view operat
          "};\n";
 }
 
-// The built-ins and this plug-in.
+// Returns the built-ins and this plug-in.
 inline std::shared_ptr<policy::Registry> with_plugin(const std::string& plugin) {
   auto registry = std::make_shared<policy::Registry>(*policy::built_ins());
   policy::load_plugin(*registry, plugin);
   return registry;
 }
 
-// One of our own policies. A library's path is its name for the loader: each has another.
+// Returns one of our own policies. The loader identifies a library by its path, so each has another path.
 inline std::shared_ptr<policy::Registry> shipped_bpf_policy(const std::string& name, const std::string& options = "") {
   static const Folder folder("bpf-shipped");
   static int number = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own eBPF policies decide as the built-ins of the same rule do.
+// Our own eBPF policies decide in the same way as the built-ins with the same rule.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -90,11 +90,11 @@ TEST(BpfTree, TakesThresholdsOfProcesses) {
             {.block = BlockIndex(7), .resident = resident, .faulted = faulted, .thrashing = none, .process = process})
         .count();
   };
-  EXPECT_EQ(pages(0), 15u);   // process 0, PID 1: 80 of 128 pages are no 75 %
-  EXPECT_EQ(pages(1), 511u);  // PID 2: everything
+  EXPECT_EQ(pages(0), 15u);   // process 0, PID 1: 80 of 128 pages are less than 75 %
+  EXPECT_EQ(pages(1), 511u);  // PID 2: all pages
 }
 
-// Passes the same events to two evictors; the second one gets a use as a touch.
+// Passes the same events to two evictors; the second one receives a use as a touch.
 class TwoEvictors {
  public:
   TwoEvictors(std::shared_ptr<Evictor> bpf, std::shared_ptr<Evictor> built_in, bool uses_are_touches,
@@ -150,10 +150,10 @@ class TwoEvictors {
   std::shared_ptr<Evictor> bpf_, built_in_;
   bool uses_are_touches_;
   FakeChunks chunks_;
-  std::vector<ChunkId> free_, used_;  // used: with pages
+  std::vector<ChunkId> free_, used_;  // used: chunks with pages
 };
 
-// make(random, seed, chunks) makes the two; act(both, what, which) lets one thing of twenty happen to them.
+// make(random, seed, chunks) creates both; act(both, what, which) passes one of twenty events to them.
 template <class Make, class Act>
 void evict_alike_on_random_histories(Make&& make, Act&& act) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
@@ -203,8 +203,8 @@ TEST(BpfSlru, EvictsAsTheBuiltInOnRandomHistories) {
       });
 }
 
-// If every use is reported, which no GPU does, there are as few misses as with Belady's MIN. The driver is told only of
-// misses: then the first chunks stay, and one place takes all others.
+// If every use is reported, which no GPU does, there are as few misses as with Belady's MIN. If the driver is told only
+// of misses, the first chunks stay, and one place takes all others.
 TEST(BpfMru, MissesAsRarelyAsTheOptimumOnACyclicScan) {
   const auto registry = shipped_bpf_policy("mru");
   constexpr std::uint32_t kFrames = 8;

@@ -171,7 +171,7 @@ TEST_F(BadFiles, AChangedPluginIsNotLoaded) {
   EXPECT_FALSE(std::filesystem::exists(folder.path("loaded")));
 }
 
-// A plug-in whose SHA-256 is not the one that its name holds is not loaded, wherever the name comes from.
+// A plug-in is not loaded if its SHA-256 differs from the one in its name, wherever the name comes from.
 TEST_F(BadFiles, APluginThatIsNotTheRecordedOneIsNotLoaded) {
   std::filesystem::copy_file(UVMSIM_MARK_PLUGIN, folder.path("mine.so"));
   const std::string wanted = "./mine.so@sha256:" + sha256_of_file(UVMSIM_CRASH_PLUGIN);
@@ -310,7 +310,7 @@ TEST_F(BadFiles, ATraceFromAPipe) {
   expect_one_line_error(run({"run", "/dev/zero", "--system", "h200-sxm-pcie5"}), {"/dev/zero", "device"});
 }
 
-// 40,000 iterations take some 40 MB, as JSON several hundred.
+// 40,000 iterations take some 40 MB of memory, and several hundred as JSON.
 TEST_F(BadFiles, ManyIterationsTakeMemoryOnlyForWhatIsAskedFor) {
   if (kSanitized) GTEST_SKIP() << "the sanitizer takes terabytes of addresses";
   const std::string line = "ulimit -v 350000; $u run trace.jsonl --system h200-sxm-pcie5 --iterations 40000 ";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of traces that are damaged or make no sense: refused in one line with file and record, or used as far as whole.
+// Tests of traces that are damaged or inconsistent: they are refused in one line with file and record, or used up to
+// the damage.
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -120,7 +121,7 @@ TEST_F(BadTrace, WrongTypeOrRange) {
 
 TEST_F(BadTrace, TouchOfMemoryNeverAllocated) { expect_error({kernel(7, 0, 1)}, {"record 1", "object 7", "never"}); }
 
-// A huge grid in a file costs no time: only blocks that touch memory do.
+// A huge grid in a file takes no time: only blocks that touch memory do.
 TEST_F(BadTrace, BlocksThatTouchNothingTakeNoTime) {
   for (const char* distribution : {"grid_stride", "thread_chunk"}) {
     const auto start = std::chrono::steady_clock::now();

@@ -38,8 +38,8 @@ class CommandTest : public ::testing::Test {
     return result;
   }
 
-  // Runs `uvmsim run trace.jsonl --system h200-sxm-pcie5` with further options. It runs as many iterations as recorded
-  // if the options do not say, as few tests need settled runs.
+  // Runs `uvmsim run trace.jsonl --system h200-sxm-pcie5` with further options. Unless the options set the iterations,
+  // it runs as many as were recorded, because few tests need settled runs.
   CommandResult run_trace(const std::string& trace, const std::vector<std::string>& options = {}) {
     folder.write("trace.jsonl", trace);
     std::vector<std::string> arguments{"run", "trace.jsonl", "--system", "h200-sxm-pcie5"};
@@ -54,8 +54,8 @@ class CommandTest : public ::testing::Test {
   const ScratchFolder folder;
 
  private:
-  // Removes lines of progress, "uvmsim: STEP: 50 %, about 2 s left", which commands print that take seconds: on a slow
-  // machine all.
+  // Removes lines of progress, "uvmsim: STEP: 50 %, about 2 s left". Commands that take seconds print them; on a slow
+  // machine these are all commands.
   static std::string without_progress(const std::string& text) {
     static const std::regex line(
         "uvmsim: [^\n]*: ([0-9]+ %|[0-9,]+ records|at work for [0-9]+ s)(, (about|at most) [0-9]+ s left)?\n");
@@ -68,8 +68,8 @@ class CommandTest : public ::testing::Test {
   }
 };
 
-// Expects an error as every user should meet it: exit code 2, nothing on standard output, and exactly one line on
-// standard error, which begins with "uvmsim: error: " and holds all the words.
+// Expects an error in the form that every user should see: exit code 2, nothing on standard output, and exactly one
+// line on standard error, which begins with "uvmsim: error: " and contains all the words.
 inline void expect_one_line_error(const CommandResult& result, const std::vector<std::string>& words) {
   EXPECT_EQ(result.exit_code, 2) << result.err;
   EXPECT_EQ(result.out, "");

@@ -20,7 +20,7 @@ using Arguments = std::vector<std::string>;
 
 constexpr int kInterrupted = 130;
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
-constexpr auto kSoon = std::chrono::milliseconds(1200);  // a second, and what a busy machine adds
+constexpr auto kSoon = std::chrono::milliseconds(1200);  // a second, and allowance for a busy machine
 
 // A process that a test starts, in its folder, with standard streams of its choice.
 struct Started {
@@ -85,7 +85,7 @@ class Interrupt : public SweepCommandTest {
   }
 };
 
-// Returns a run of hours: `markov` does not report its state, so that every iteration is replayed.
+// Returns arguments of a run that takes hours: `markov` does not report its state, so that every iteration is replayed.
 Arguments long_run(const Arguments& more = {}) {
   Arguments all{"run",   "a.jsonl", "--system",     "h200-sxm-pcie5", "--prefetch",        "markov",
                 "--osf", "2",       "--iterations", "1000000",        "--no-unlimited-run"};

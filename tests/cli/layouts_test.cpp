@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 class Layouts : public CommandTest {};
 
-// A segment of 20 MiB with tensors of 3 and 2 MiB one after the other, and 4 MiB beside them.
+// A segment of 20 MiB with adjacent tensors of 3 and 2 MiB, and another allocation of 4 MiB.
 constexpr const char* kTrace = R"({"t":"header","major":1,"minor":0,"quantum_bytes":512}
 {"t":"object_alloc","id":1,"bytes":20971520}
 {"t":"tensor_alloc","id":2,"bytes":3145728,"object":1}
@@ -131,7 +131,8 @@ TEST_F(Layouts, TwoLayoutsCompareAtEqualCapacity) {
   }
 }
 
-// The footprint is the arena and 4 MiB beside it: a factor divides reserved memory. Tensors reach 3 MiB of the arena.
+// The footprint is the arena and a separate allocation of 4 MiB: a factor divides reserved memory. Tensors reach 3 MiB
+// of the arena.
 TEST_F(Layouts, AnArenaIsReservedWhole) {
   const std::vector<std::string> options{"--layout", "preallocating:arena_bytes=64MiB", "--osf", "2"};
   std::vector<std::string> to_json = options;

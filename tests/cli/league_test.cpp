@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of `uvmsim league`: which policies take part, in which order, and what it says of those that fail.
+// Tests of `uvmsim league`: which policies take part, in which order, and how failures are reported.
 #include <set>
 #include <sstream>
 
@@ -194,7 +194,8 @@ TEST_F(League, WhatFailsIsShownAndTheRestRanked) {
   EXPECT_TRUE(exists("out/results.partial.sqlite"));
 }
 
-// The programs have a GiB: a table of fixed size that is too small for them makes one prefetcher act like another.
+// The programs have a GiB: a prefetcher whose table of fixed size is too small for them would act like another
+// prefetcher.
 TEST_F(League, NoTwoPrefetchersAgreeOnEveryProgram) {
   std::vector<std::string> arguments = {UVMSIM_SOURCE_DIR "/workloads/tiled_matmul.uvmt",
                                         UVMSIM_SOURCE_DIR "/workloads/pagerank.uvmt",
@@ -239,7 +240,7 @@ TEST_F(League, SweepFilesGiveTheContests) {
 // A league depends only on results, which these tests make up.
 class Standings : public League {
  protected:
-  // Plans contests of `a` at the factors with evictors lru, fifo, clock and arc.
+  // Plans contests of trace `a` at the factors with evictors lru, fifo, clock and arc.
   void plan(const std::string& factors, const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments{"plan", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", factors,   "--evict",
                                        "lru",  "--evict", "fifo",     "--evict",        "clock", "--evict", "arc",
@@ -267,7 +268,7 @@ class Standings : public League {
       sweep::PointFiles(folder.path("out")).write_result(planned.id, result.dump());
     }
   }
-  // Makes a whole result whose numbers the tests change.
+  // Makes a complete result whose numbers the tests change.
   void make_template() {
     ASSERT_EQ(run({"run", "a.jsonl", "--system", "h200-sxm-pcie5", "--osf", "2", "--iterations", "recorded", "--bounds",
                    "--json", "t.json"})
@@ -417,7 +418,7 @@ TEST_F(Standings, TheBestOracleOfEachContestIsTheReference) {
   finish(1500, "lru", 80, "D4");
   finish(2000, "lru", 50, "D4");
   finish(1500, "fifo", 90);
-  finish(2000, "fifo", 30);  // below the oracles, and no part of the reference
+  finish(2000, "fifo", 30);  // faster than the oracles, but not part of the reference
   league({"table", "out"});
   const json all = result();
   EXPECT_EQ(all["contests"][0]["best_oracle"], "evict arc");

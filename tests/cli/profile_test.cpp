@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of `uvmsim run --profile`: its numbers for a program whose every page is known.
+// Tests of `uvmsim run --profile`: its numbers for a program for which every page is known.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

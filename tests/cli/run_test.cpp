@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of `uvmsim run` with good input: what it prints and writes.
+// Tests of `uvmsim run` with good input: its output and files.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -354,7 +354,7 @@ TEST_F(Run, ABaselineThatDoesNotFitIsNoBaseline) {
   EXPECT_EQ(r["slowdown_thousandths"], 1000);
 }
 
-// Two iterations of kernels that touch one VA block after the other: slower costs make every step slower.
+// Two iterations of kernels that touch the VA blocks one by one: higher costs make every step slower.
 std::string blocks_in_turn(std::uint64_t blocks) {
   std::vector<std::string> lines{alloc(1, blocks << 21)};
   for (const unsigned index : {0u, 1u}) {
@@ -389,7 +389,7 @@ TEST_F(Run, UncertaintyIsARangeAroundTheResult) {
   EXPECT_THAT(run_trace(blocks_in_turn(8), {"--osf", "2,4", "--uncertainty"}).out, HasSubstr("slowdown range"));
 }
 
-// The width of an access comes from the file: none divides by zero or has no end.
+// The file gives the width of an access: no value may cause a division by zero or an endless loop.
 TEST_F(Run, AccessesOfAnyWidth) {
   for (const char* distribution : {"block_linear", "grid_stride"}) {
     for (const std::uint32_t bytes : {1u, 3u, 16u, 4096u, 134217728u, 4294967295u}) {
@@ -404,7 +404,7 @@ TEST_F(Run, AccessesOfAnyWidth) {
   }
 }
 
-// A trace of a GPU that some system has is scaled to another system's, by the peaks of both.
+// If a system has the GPU of a trace, the trace is scaled to another system's GPU by the peaks of both.
 TEST_F(Run, DurationsOfAnotherGpu) {
   std::string trace = two_iterations(16);
   trace.replace(trace.find(R"("tool")"), 0, R"("gpu":"NVIDIA H200",)");

@@ -21,7 +21,7 @@ class ScenarioSweep : public SweepCommandTest {
         {"name": "one", "trace": "../a.jsonl", "gpus": [0]},
         {"name": "two", "trace": "../b.jsonl", "gpus": [0], "prefetch": "none"}]})");
   }
-  // Writes a sweep file of scenario s with more keys; returns its name.
+  // Writes a sweep file of scenario s with additional keys; returns its name.
   std::string of_s(const std::string& more) const {
     folder.write("sweep.json", R"({"scenarios": "shared/s.json")" + (more.empty() ? "" : ", " + more) + "}");
     return "sweep.json";
@@ -70,7 +70,7 @@ TEST_F(ScenarioSweep, EveryCombinationWithWhatTheScenarioSays) {
             "3 points, 3 to compute\n");
 }
 
-// A point is what `uvmsim scenario` makes of the scenario with those keys.
+// A point gives the same result as `uvmsim scenario` with those keys in the scenario.
 TEST_F(ScenarioSweep, APointIsTheScenarioThatTheCommandRuns) {
   const std::string spec =
       of_s(R"("evict": ["lrm", "quota:0=50,1=50"], "settings": {"runtime.time_slice_ns": 500000})");
@@ -206,7 +206,7 @@ TEST_F(ScenarioSweep, OthersRefuseThem) {
   expect_one_line_error(run({"compare", "out/results.sqlite", "out/results.sqlite"}), {"results.sqlite"});
 }
 
-// A foreign result with the right hash may say anything: it is never reported as a bug.
+// A foreign result with the right hash may contain anything: it is never reported as a bug.
 TEST_F(ScenarioSweep, ResultsThatAreNone) {
   const auto refuse = [&](const std::string& dir, auto&& change) {
     const std::string name = finished(dir).begin()->first;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of `uvmsim scenario`: what it prints and writes, and every wrong input.
+// Tests of `uvmsim scenario`: its output and files, and every wrong input.
 #include "sim/sweep/scenario.h"
 
 #include <fstream>
@@ -79,7 +79,7 @@ TEST_F(ScenarioTest, ProgramsOnOneGpuTellWhoEvictsWhomAndHowFairItIs) {
       footprint += program["together"]["limit"]["footprint_bytes"].get<std::uint64_t>();
     }
     EXPECT_EQ(out["weighted_speedup_thousandths"], speedup);
-    // In turns, the programs compute one after the other; side by side, one may hide behind the other.
+    // In turns, the programs compute one after the other; concurrently, the time of one may be hidden by the other.
     const std::int64_t big_ideal = out["programs"][0]["together"]["ideal_ns"];
     const std::int64_t last = out["last_end_ns"], bound = out["last_end_bound_ns"];
     EXPECT_EQ(last, std::max(out["programs"][0]["together"]["total_ns"].get<std::int64_t>(),
@@ -145,7 +145,7 @@ TEST_F(ScenarioTest, TheTimelineShowsWhoHasTheGpu) {
   EXPECT_EQ(slices.size(), 3u);
   const json out = json::parse(folder.read("out.json"));
   EXPECT_GE(end, out["last_end_ns"].get<std::int64_t>());
-  // Side by side there are no turns.
+  // Concurrent programs have no turns.
   const std::string concurrent = programs.substr(0, programs.size() - 1) + R"(, "sharing": "concurrent"})";
   ASSERT_EQ(run_scenario(concurrent, {"--no-alone", "--timeline", "t.json"}).exit_code, 0);
   EXPECT_THAT(folder.read("t.json"), Not(HasSubstr("\"turns\"")));
@@ -181,7 +181,7 @@ TEST_F(ScenarioTest, AProfileOfEachProgram) {
     EXPECT_GE(db.number("SELECT MIN(start_ns) FROM operations WHERE kind = 'kernel'"),
               program["start_ns"].get<std::int64_t>());
   }
-  // Evicted are pages of chunks in use: at most 2 MiB each.
+  // Only pages of chunks in use are evicted: at most 2 MiB each.
   EXPECT_GT(evicted_bytes, 0);
   EXPECT_LE(evicted_bytes, evictions * static_cast<std::int64_t>(kBlockBytes));
 }
@@ -247,7 +247,8 @@ TEST_F(ScenarioTest, ARepeatedProgramIsThereAllTheTime) {
   EXPECT_EQ(small["together"]["iterations"].size(), small["alone"]["iterations"].size());
 }
 
-// The results of a program that lends memory to a harvesting one; `lost_ns`: its iterations' time beyond that alone.
+// The results of a program that lends memory to a harvesting one; `lost_ns`: additional time of its iterations compared
+// with running alone.
 struct Yielded {
   std::int64_t lost_ns = 0;
   json counters;

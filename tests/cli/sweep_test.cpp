@@ -93,8 +93,8 @@ TEST_F(Sweep, APointIsTheRunThatTheCommandMakes) {
   }
 }
 
-// A grid without the baseline gets it too: one run per program under the driver's policies without limit, for all
-// policies. b (24 MiB) does not fit into this GPU of 16 MiB, a does.
+// The sweep adds the baseline to a grid that lacks it: one run per program under the driver's policies without limit,
+// for all policies. b (24 MiB) does not fit into this GPU of 16 MiB, a does.
 TEST_F(Sweep, ABaselineThatDoesNotFitIsNoBaseline) {
   const std::string small = R"("settings": {"gpus.0.memory_bytes": "16 MiB", "gpus.0.reserved_bytes": 0}, "osf": [2])";
   ASSERT_EQ(sweep({spec("s", small), "-o", "out"}).exit_code, 0);
@@ -159,7 +159,8 @@ TEST_F(Sweep, AnInterruptedSweepGoesOnWhereItWas) {
   spec("s", kSmall);
   ASSERT_EQ(sweep({"s.json", "-o", "whole"}).exit_code, 0);
   ASSERT_EQ(sweep({"s.json", "-o", "out"}).exit_code, 0);
-  // Simulates a stopped sweep: three points are missing, one is cut, one belongs to another sweep, one is garbage.
+  // Simulates a stopped sweep: three points are missing, one file is cut off, one belongs to another sweep, one is
+  // garbage.
   const auto names = point_files("out");
   for (int i = 0; i < 3; ++i) std::filesystem::remove(folder.path("out/points/" + names[static_cast<std::size_t>(i)]));
   folder.write("out/points/" + names[3], folder.read("out/points/" + names[3]).substr(0, 500));
@@ -188,7 +189,7 @@ TEST_F(Sweep, AnExtendedSweepComputesOnlyWhatIsNew) {
   EXPECT_EQ(after.size(), 8u);
   for (const auto& [name, time] : before) EXPECT_EQ(after.at(name), time) << "computed again";
 
-  // A smaller sweep deletes nothing, and does not show what it does not hold.
+  // A smaller sweep deletes nothing, and does not show points outside of it.
   spec("s", R"("osf": 2)");
   ASSERT_EQ(sweep({"s.json", "-o", "out"}).exit_code, 0);
   EXPECT_EQ(times("out"), after);
@@ -209,7 +210,7 @@ TEST_F(Sweep, AFailedPointFailsTheSweepAndIsTriedAgain) {
   EXPECT_THAT(status.out, AllOf(HasSubstr("failed    1"), HasSubstr("missing   0"), HasSubstr("osf: 9")));
   EXPECT_EQ(sweep({"run", "out"}).exit_code, 1) << "tried again, and failed again";
 
-  // A trace with which it fits makes another point.
+  // A trace that makes the point fit is another point.
   folder.write("a.jsonl", two_iterations(32));
   const auto changed = sweep({"run", "out"});
   EXPECT_EQ(changed.exit_code, 1);
@@ -292,7 +293,7 @@ TEST_F(Sweep, BoundsAreThoseOfThePointWhateverRanBefore) {
   EXPECT_GT(least_moved.size(), 1u) << "first_touch";
 }
 
-// Bounds belong to the program: finished runs stay, and get them.
+// Bounds belong to the program: finished runs are kept, and bounds are added to them.
 TEST_F(Sweep, BoundsAreAddedToWhatIsFinished) {
   const std::string points = R"("osf": [2, 3], "evict": ["lrm", "lru"])";
   spec("without", points);
@@ -305,7 +306,7 @@ TEST_F(Sweep, BoundsAreAddedToWhatIsFinished) {
   EXPECT_THAT(both, IsSupersetOf(without));
   EXPECT_THAT(both, IsSupersetOf(alone)) << "the same bytes as of a run with bounds";
 
-  // The runs are not repeated: a made-up number comes through.
+  // The runs are not repeated: an invented number is kept.
   ASSERT_EQ(sweep({"without.json", "-o", "marked"}).exit_code, 0);
   for (const auto& [name, content] : finished("marked")) {
     const std::string id = name.substr(0, name.find('.'));
@@ -325,7 +326,7 @@ TEST_F(Sweep, BoundsAreAddedToWhatIsFinished) {
 }
 
 TEST_F(Sweep, CtrlCAndTerminationLeaveWhatIsFinished) {
-  // There is so much work that the signal finds some of it undone in any build.
+  // There is so much work that the signal comes before its end in any build.
   std::string seeds;
   for (int i = 1; i <= 500; ++i) seeds += (i == 1 ? "" : ",") + std::to_string(i);
   ASSERT_EQ(sweep({"plan", spec("s", R"("osf": 2, "seeds": [)" + seeds + "]"), "-o", "out"}).exit_code, 0);

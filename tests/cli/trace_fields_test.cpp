@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of `uvmsim trace fields`: the keys of the JSON-lines form, as records have them.
+// Tests of `uvmsim trace fields`: it lists exactly the keys that records have in the JSON-lines form.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of a trace whose kernels touch nothing, as in recordings without accesses: no command prints a slowdown of
-// 1.000 for it. Each refuses it, or marks the place of the number.
+// 1.000 for it. Each command refuses the trace, or marks the missing number.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>

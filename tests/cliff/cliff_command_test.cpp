@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim cliff`: programs whose cliff follows from the sizes of what they use again.
+// `uvmsim cliff`: programs whose cliff follows from the sizes of the memory that they reuse.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class Cliff : public CommandTest {
                        R"("accesses":[[{},[[{},{},"r"]]]]}})",
                        name, object, first, pages);
   }
-  // Three iterations: all of object 1 once, then all of object 2 ten times, a kernel per block.
+  // Returns three iterations: a kernel per block, first over all of object 1 once, then over all of object 2 ten times.
   static std::string inner_loop(std::uint64_t once_mib, std::uint64_t again_mib) {
     std::vector<std::string> lines = {alloc(1, once_mib * kMib), alloc(2, again_mib * kMib)};
     for (unsigned i = 0; i < 3; ++i) {
@@ -81,7 +81,7 @@ TEST_F(Cliff, LiesWhereAnInnerLoopNoLongerFits) {
   EXPECT_GE(grown, 9 * 38 * kMib) << "nine passes bring back what they need";
 }
 
-// The least recently used block is the one that a cyclic scan needs next. MIN keeps all but what is missing.
+// The least recently used block is the one that a cyclic scan needs next. MIN keeps everything except the excess.
 TEST_F(Cliff, OfACyclicScanFollowsFromThePolicy) {
   const std::string trace = cyclic_scan(24);
   const Json lru = answer(trace, {"--evict", "lru"});
@@ -93,7 +93,7 @@ TEST_F(Cliff, OfACyclicScanFollowsFromThePolicy) {
   EXPECT_LT(min["steepness_thousandths"], lru["steepness_thousandths"]);
 }
 
-// Each time is what `uvmsim run` prints.
+// Each time is the one that `uvmsim run` prints.
 TEST_F(Cliff, PlacesAreRuns) {
   const Json json = answer(inner_loop(60, 40), {"--to", "2"});
   const Json& places = json["places"];

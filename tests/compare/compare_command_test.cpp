@@ -93,7 +93,7 @@ TEST_F(Compare, WrongCommandLines) {
   expect_one_line_error(run({"compare", "a.json", "a.json", "--json", "no/such/c.json"}), {"cannot write"});
 }
 
-// A sweep, its database and the results of single runs are the same runs.
+// A sweep, its database and the results of single runs contain the same runs.
 TEST_F(Compare, SweepsAndTheirDatabases) {
   run_into("a.json");
   folder.write(
@@ -122,7 +122,7 @@ TEST_F(Compare, SweepsAndTheirDatabases) {
     EXPECT_THAT(result.out, HasSubstr("no difference in 2 runs\n"));
   }
 
-  // A sweep that lacks a point is not the whole one.
+  // A sweep that lacks a point is not complete.
   const std::string points = folder.read("sweep.dir/points.jsonl");
   const std::string id = points.substr(points.find(R"("id":")") + 6, 64);  // of the first one
   std::filesystem::remove(folder.path("sweep.dir/points/" + id + ".json"));

@@ -42,7 +42,7 @@ TEST(Comparison, OfARunWithItselfFindsNothing) {
   EXPECT_THAT(comparison_text(result, {"x", a, {}}, {"y", a, {}}, {}), HasSubstr("no difference in 1 run\n"));
 }
 
-// Runs of several seeds: overlapping ranges are chance, separate ranges are differences.
+// With several seeds, overlapping ranges are noise, separate ranges are differences.
 TEST(Comparison, KnowsWhatTheSeedsScatter) {
   const auto seeded = [](std::vector<std::uint64_t> evictions, const char* evict) {
     std::vector<Json> results;
@@ -118,7 +118,7 @@ TEST(Comparison, AParameterOrANumberOfTheSystemIsOneThing) {
   EXPECT_EQ(result.across[0].key, "system.costs.batch_ns");
 }
 
-// Another policy brings other parameters, another system other numbers: still one thing.
+// Another policy has other parameters, another system other numbers: each still counts as one difference.
 TEST(Comparison, APolicyAndItsParametersAreOneThing) {
   Json other = example_result();
   other["policies"]["prefetch"] = {{"name", "ahead"}, {"information_class", "D0"}, {"parameters", {{"pages", "16"}}}};

@@ -92,7 +92,7 @@ TEST_F(ReadRuns, RefusesFoldersThatAreNoSweep) {
   EXPECT_THAT(message_of(""), HasSubstr("points.jsonl"));
 }
 
-// A result that was cut or changed by hand is none.
+// A result that was cut off or changed by hand is not valid.
 TEST_F(ReadRuns, RefusesASweepWithoutAnyResult) {
   write_sweep();
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path("points"))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results as `uvmsim run --json` writes them, made by hand: one line that a test changes where it wants to.
+// Results as `uvmsim run --json` writes them, made by hand: one line that a test can change.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace uvmsim::compare {
 
-// A run at OSF 1.5 with a settled iteration. Everything is written by the real writer; only the numbers are invented.
+// Returns a run at OSF 1.5 with a settled iteration. The real writer writes it; only the numbers are invented.
 inline nlohmann::ordered_json example_result() {
   report::RunRecord record;
   record.trace = {"gpt2.uvmt", 1234, std::string(64, 'a')};
@@ -36,7 +36,7 @@ inline nlohmann::ordered_json example_result() {
   return nlohmann::ordered_json::parse(report::result_json(record));
 }
 
-// The same at another factor, with another number of evictions.
+// Returns the same run at another factor, with another number of evictions.
 inline nlohmann::ordered_json example_at(std::uint64_t osf_thousandths, std::uint64_t evictions) {
   nlohmann::ordered_json result = example_result();
   result["limit"]["osf_thousandths"] = osf_thousandths;

@@ -85,7 +85,7 @@ TEST(RunView, TheThreeWaysToLimitMemory) {
   EXPECT_EQ(*find_named(view_of_result(result, "here").identity, "osf"), "none");
 }
 
-// The origin of a result may change without another run; its choices may not.
+// Two results with different origins may be of the same run; results with different choices may not.
 TEST(RunView, PlugInsAndVersionsAreNotInputs) {
   Json result = example_result();
   const NamedTexts identity = view_of_result(result, "here").identity;
@@ -99,7 +99,7 @@ TEST(RunView, PlugInsAndVersionsAreNotInputs) {
   EXPECT_EQ(*find_named(view.provenance, "model_version"), "abc");
 }
 
-// In results of later versions, numbers whose keys end in a unit are results, and everything else was chosen.
+// In results of later versions, unknown members whose keys end in a unit are results, all other members are choices.
 TEST(RunView, SortsMembersItDoesNotKnowByTheirNames) {
   Json result = example_result();
   result["waiting_ns"] = 5;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks which figures of a system were measured, fitted or carried over, and that the ranges of --uncertainty match
-// the files.
+// Checks which figures of a system were measured, fitted or taken from another system, and that the ranges of
+// --uncertainty match the files.
 #include "sim/config/calibration.h"
 
 #include <gmock/gmock.h>
@@ -45,14 +45,14 @@ double factor(const std::vector<std::string>& settings, const std::string& key) 
   return 0;
 }
 
-// The cost of a typical batch without copies: 256 raw faults on 120 pages of 12 blocks.
+// Returns the cost of a typical batch without copies: 256 raw faults on 120 pages of 12 blocks.
 double batch_ns(const DriverCosts& c) {
   return static_cast<double>(c.batch_ns + 256 * c.raw_fault_ns + 120 * c.fault_entry_ns +
                              12 * (c.block_ns + c.map_block_ns + c.push_ns + c.after_push_ns) + 2000 * c.map_page_ns +
                              400 * c.unmap_host_page_ns + c.replay_ns + c.after_copies_ns);
 }
 
-// The widest range is that of the machines whose costs were fitted, against the H200.
+// The widest range is the difference between the machines whose costs were fitted and the H200.
 TEST(Calibration, RangesCoverWhatFittedMachinesDifferBy) {
   double least = 1, most = 1;
   for (const char* name : {"rtx4080-pcie4", "rtx5070ti-pcie5", "rtx5090-pcie5", "gtx1080ti-pcie3"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every mistake that a system file can hold: one line that names the file, the key and what is allowed.
+// Every mistake that a system file can contain gives one line that names the file, the key and what is allowed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// The message for a file of this text, without the file's name, which must come first.
+// Returns the message for a file with this text, without the file's name, which must come first.
 std::string error_of_text(const std::string& text) {
   const TemporaryFolder folder;
   const std::string file = folder.write("bad.json", text);
@@ -28,7 +28,7 @@ std::string error_of_text(const std::string& text) {
   return message.substr(std::min(message.size(), file.size() + 2));
 }
 
-// ... for the small system with one value changed. `value` is JSON text.
+// Does the same for the small system with one value changed. `value` is JSON text.
 std::string error_of(const std::string& pointer, const std::string& value) {
   ordered_json document = small_system();
   document[ordered_json::json_pointer(pointer)] = ordered_json::parse(value);
@@ -109,7 +109,7 @@ TEST(LoadError, WrongType) {
   EXPECT_EQ(error_of("/gpus/0/model", "\"\""), "/gpus/0/model: \"\" is not allowed; allowed: one line of text");
   EXPECT_EQ(error_of("/host_links/0/kind", "\"usb\""),
             "/host_links/0/kind: \"usb\" is not allowed; allowed: one of pcie, nvlink, c2c");
-  // A coherent link that nothing uses as such would be run as a PCIe link of its bandwidth.
+  // A coherent link without a mode that uses its coherence would be run as a PCIe link of its bandwidth.
   EXPECT_EQ(error_of("/host_links/0/kind", "\"c2c\""),
             "/coherence/address_mode: \"none\" over host_links.0, which is c2c; allowed: ats or cdmm with a c2c link");
   EXPECT_EQ(error_of("/driver", R"({"source": "x", "fault_coalesce": 1})"),

@@ -147,7 +147,7 @@ TEST(LoadSystem, ALinkOfItsOwnInheritsNoLimitOfBothDirections) {
   EXPECT_EQ(limit_of(mine), 0u);
   mine["runtime"] = {{"source", "measured"}, {"remote_both_ways_bytes_per_us", "500 GB/s"}};
   EXPECT_EQ(limit_of(mine), 500000u);
-  // One direction alone is more: not of this link.
+  // The limit for both directions is lower than one direction alone, so it belongs to another link.
   mine["runtime"]["remote_both_ways_bytes_per_us"] = "68 GB/s";
   try {
     limit_of(mine);

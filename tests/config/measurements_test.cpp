@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of h200-sxm-pcie5 against the measurements that they were fitted to (configs/measurements). Those of
-// allocation calls: tests/layout/call_costs_test.cpp.
+// Compares the figures of h200-sxm-pcie5 with the measurements to which they were fitted (configs/measurements).
+// Figures of allocation calls are in tests/layout/call_costs_test.cpp.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -13,7 +13,7 @@ namespace {
 
 const std::string kMeasurements = UVMSIM_SOURCE_DIR "/configs/measurements/";
 
-// The lines of a table after the one that starts with `header`, as numbers, while they have that many columns.
+// Returns the lines of a table after the one that starts with `header`, as numbers, while they have that many columns.
 std::vector<std::vector<double>> table(const std::string& file, const std::string& header, std::size_t columns) {
   std::ifstream stream(kMeasurements + file);
   std::vector<std::vector<double>> rows;
@@ -43,8 +43,8 @@ class MeasuredH200 : public testing::Test {
   const LinkConfig& link_ = config_.host_links.at(0);
 };
 
-// The bandwidth. What each call takes beside it is no part of the link, whose fixed times are those of the driver's
-// copies.
+// Checks the bandwidth. The fixed time of each call is not part of the link, whose fixed times are those of the
+// driver's copies.
 TEST_F(MeasuredH200, ExplicitCopies) {
   constexpr double kCallNs = 5000;
   for (const auto& row : table("costs_h200.txt", "size_kb h2d_GBps", 4)) {
@@ -61,7 +61,7 @@ TEST_F(MeasuredH200, ExplicitCopies) {
   EXPECT_NEAR(static_cast<double>(link_.both_ways_bytes_per_us), 1000 * largest[3], 10);
 }
 
-// They were seen by a listener, which stamps each run. Those to the host it stamps faster than `listener.copy_ns` says.
+// A listener measured these, and it stamps each run. It stamps copies to the host faster than `listener.copy_ns` says.
 TEST_F(MeasuredH200, RunsOfTheDriver) {
   std::ifstream stream(kMeasurements + "runs_h200.txt");
   std::string header;

@@ -31,7 +31,7 @@ consteval std::size_t member_count() {
   }
 }
 
-// A list or group that is new in SystemConfig also belongs into for_each_list() or parameters().
+// A new list or group of SystemConfig must also be added to for_each_list() or parameters().
 TEST(Schema, EveryGroupIsListed) {
   // name, description, sources, five lists and eight groups
   EXPECT_EQ(member_count<SystemConfig>(), 16u);

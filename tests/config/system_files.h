@@ -21,7 +21,7 @@ class TemporaryFolder : public ScratchFolder {
   }
 };
 
-// The least that a system has to state.
+// Returns the smallest valid system.
 inline nlohmann::ordered_json small_system() {
   return nlohmann::ordered_json::parse(R"({
     "description": "a small system",
@@ -61,7 +61,7 @@ inline std::string file_text(const std::string& path) {
   return text.str();
 }
 
-// The message of the InputError that the call throws; a failure when it throws none.
+// Returns the message of the InputError that the call throws; reports a failure if it throws none.
 template <class Call>
 std::string input_error_of(const Call& call) {
   try {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is everything that the code has in the site's reference? What there is, is read from other places than the reference
-is made from: help texts, sources, schemas, headers of result files.
+"""Checks that the site's reference contains everything that the code has. The names are read from other sources than
+those from which the reference is made: help texts, sources, schemas, headers of result files.
 
     check_reference.py UVMSIM HTML [--without TEXT]     as if TEXT were nowhere in the reference
 """
@@ -29,7 +29,7 @@ def page(name):
 
 
 def words(text):
-    """Names, with dots and brackets cut, so that `costs.batch_ns` counts for `batch_ns`."""
+    """Returns names, divided at dots and brackets, so that `costs.batch_ns` counts for `batch_ns`."""
     return {run.strip() for run in re.findall(r"[A-Za-z0-9_\-/ ]+", text)} | set(re.findall(r"[A-Za-z0-9_\-]+", text))
 
 
@@ -83,7 +83,7 @@ def check_keys():
     for number, name in enumerate(names):
         section = text[starts[number] : starts[number + 1]]
         schema = json.loads((REPOSITORY / "configs" / f"{name}.schema.json").read_text())
-        # The form of a figure with value and source is described once, in words.
+        # The form of a figure with value and source is described once, as text.
         expect(f"{name} file: key", sorted(set(keys_of(schema)) - {"value", "$schema"}), section)
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a page of Markdown names is there:
-- files: the targets of its links, and what it sets in backticks and looks like a source file, a script or a page. Such a name
-  is the end of a file's path: `context.h`, `driver/context.h`; the first cells of a table of files name those of the
-  page's folder;
+"""Checks that files, folders and members that a Markdown page names exist:
+- files: the targets of its links, and texts in backticks that look like a source file, a script or a page. Such a
+  name is the end of a file's path: `context.h`, `driver/context.h`; the first cells of a table of files name those of
+  the page's folder;
 - folders: `../memory`;
-- members: of `FaultService::service` some C++ file has both words.
+- members: for `FaultService::service` some C++ file must contain both words.
 
 usage: named_files.py SOURCE_DIR
 """
@@ -21,20 +21,20 @@ CODE = re.compile(r"`([^`\n]+)`")
 NAME = re.compile(r"[\w./{},*-]+\.(?:h|cpp|cu|cuh|py|sh|cmake|proto|md|in|yml)")
 FOLDER = re.compile(r"(?:\.\./)+[\w/]+")
 MEMBER = re.compile(r"([A-Za-z_]\w*)::(\w+)(?:\(\))?")
-# Patterns of names that are no files of ours: of readers, of the site's build, of others' sources.
+# Patterns of names that are not files of this project: of readers, of the site's build, of other projects' sources.
 OTHERS = ("x_*", "NAME.*", "mine.*", "my_policy.*", "train.py", "reference/*", "arch_traits.h", "tbe/*", "build/*", "[.]*", "/*")
 NAMESPACES = ("uvmsim", "std", "testing", "torch", "at", "c10", "json", "nlohmann", "fmt", "cuda", "benchmark")
 
 
 def expand(name):
-    """`a.{h,cpp}` is two names."""
+    """Expands `a.{h,cpp}` to two names."""
     match = re.fullmatch(r"(.*)\{(.*)\}(.*)", name)
     return [match[1] + part + match[3] for part in match[2].split(",")] if match else [name]
 
 
 def named(text):
-    """(line, name, kind)"""
-    files_here = False  # in a table of files
+    """Yields (line, name, kind)."""
+    files_here = False  # the current table lists files
     for number, line in enumerate(text.split("\n"), 1):
         files_here = line.startswith("| file |") or (files_here and line.startswith("|"))
         if files_here:

@@ -100,7 +100,7 @@ TEST(AccessCounters, StaleNotificationsDoNothing) {
   Machine machine(2, counting_system());
   const BlockIndex a = remote_block(machine), b = remote_block(machine), c = remote_block(machine);
   for (const BlockIndex block : {a, b, c}) machine.access_counters.on_remote_access(0, block, pages({0}), 256);
-  machine.prefetch({a}, kGpu0);  // local by now
+  machine.prefetch({a}, kGpu0);  // the page is local after this
   unmap(machine.context, b, 0, PageMask::all());
   machine.access_counters.forget(c);
   machine.events.clear();

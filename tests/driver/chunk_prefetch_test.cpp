@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the prefetch beyond a fault batch (HUVM's): which blocks, over which path, when, until the next batch.
+// Tests of the prefetch beyond a fault batch (HUVM's): which blocks are prefetched, over which path and when, until the
+// next batch.
 #include "sim/driver/chunk_prefetch.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +31,7 @@ struct OnHost : Harvesting {
     events.clear();
   }
   BlockIndex block(unsigned i) const { return block_of(first, i); }
-  // Returns the blocks of which the GPU holds pages.
+  // Returns the blocks that have pages on the GPU.
   std::vector<unsigned> here(unsigned gpu = 0) const {
     std::vector<unsigned> blocks;
     for (unsigned i = 0; i < 8; ++i) {
@@ -187,7 +188,8 @@ TEST(ChunkPrefetch, PathsOfSeveralPeersWorkAtTheSameTime) {
 }
 
 TEST(ChunkPrefetch, WhereABusyPathLeavesAnotherThatOneIsTaken) {
-  // By the fewest pending blocks GPU 1 would take all three; two are on their way to it, so the third goes to GPU 2.
+  // By the fewest pending blocks GPU 1 would get all three blocks; two copies are in progress to it, so the third goes
+  // to GPU 2.
   OnHost machine(ahead(3), "multipath", 3);
   machine.gpu_read(machine.block(0), pages({0}));
   machine.prefetch_until(kEver);

@@ -97,7 +97,8 @@ TEST(Discard, UntouchedPagesHaveNothingToDiscard) {
   EXPECT_TRUE(machine.space.block(a).discarded.empty());
 }
 
-// The variant that leaves mappings loses the contents at the page's next move, until the program prefetches the page.
+// In the variant that keeps mappings, a page's contents are lost at its next move, unless the program prefetches the
+// page before.
 TEST(DiscardMapped, PagesStayWhereTheyAreAndAreEvictedWithoutACopy) {
   Machine machine(2);
   const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();

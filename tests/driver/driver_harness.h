@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine of tiny GPUs with the whole driver on it and no engine: tests call the driver as the engine would and look
-// at the address space, the counters and the events.
+// A machine of tiny GPUs with the whole driver and without the engine: tests call the driver as the engine would and
+// check the address space, the counters and the events.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -132,7 +132,7 @@ class Machine {
   void cpu_fill(BlockIndex block, const PageMask& filled = PageMask::all()) {
     (filled & space.block(block).extent()).for_each([&](unsigned page) { cpu_write(block, page); });
   }
-  // Brings a full block to the GPU by single faults that the tree completes: {0} {16} {32} {64} {128} {256}.
+  // Migrates a full block to the GPU by single faults that the tree completes: {0} {16} {32} {64} {128} {256}.
   void gpu_fill(BlockIndex block, bool write = false) {
     for (const unsigned page : {0u, 16u, 32u, 64u, 128u, 256u}) gpu_access(block, pages({page}), write);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of eviction: which root chunk is evicted, what is copied, and what a later fault finds. "Vector" numbers follow
-// the list of worked examples that these were computed for; sources: NVIDIA UVM 580 uvm_pmm_gpu.c, uvm_va_block.c.
+// Tests of eviction: which root chunk is evicted, which pages are copied, and what a later fault finds. "Vector"
+// numbers refer to the list of worked examples for which these tests were computed; sources: NVIDIA UVM 580
+// uvm_pmm_gpu.c, uvm_va_block.c.
 #include <gtest/gtest.h>
 
 #include "tests/driver/driver_harness.h"
@@ -229,7 +230,7 @@ TEST(Eviction, CopiesOutAndInTakeTurnsWhereEveryBlockOfABatchEvicts) {
 TEST(Eviction, CopiesOutAndInOverlapWhereNothingIsMappedBetween) {
   constexpr unsigned kBlocks = 4;
   config::SystemConfig system = tiny_system();
-  system.costs.unmap_host_page_ns = system.costs.evict_page_ns = 0;  // the driver's thread does not limit
+  system.costs.unmap_host_page_ns = system.costs.evict_page_ns = 0;  // the driver's thread must not be the limit
   Machine machine(kBlocks, system);
   std::vector<BlockIndex> fresh;
   for (unsigned i = 0; i < kBlocks; ++i) {

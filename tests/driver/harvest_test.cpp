@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of spare memory of a peer as a victim cache (HUVM): where evicted blocks go, how they return, what is evicted.
+// Tests of spare memory of a peer as a victim cache (HUVM): where evicted blocks go, how they return, and what is
+// evicted.
 #include <gmock/gmock.h>
 
 #include "sim/common/random.h"
@@ -41,7 +42,7 @@ TEST(Harvest, AFaultBringsTheBlockBackFromThePeerAndFreesItsChunk) {
     EXPECT_EQ(machine.on(first, gpu_processor(1)), 0u);
     EXPECT_EQ(machine.on(first, kHost), 0u) << "moved, not copied";
     EXPECT_FALSE(machine.harvest.holds(first));
-    // Another block has taken its place there.
+    // Another block has taken its place in spare memory.
     EXPECT_EQ(machine.gpus[1].memory.free_chunks(), 1u);
     machine.check();
   }
@@ -140,7 +141,7 @@ TEST(Harvest, WithoutARouterTheHostTakesTheVictim) {
   EXPECT_EQ(machine.on(first, kHost), 512u);
 }
 
-// Returns where blocks 0 to 2 go when they are evicted, with time for the writer between them or without.
+// Returns where blocks 0 to 2 go when they are evicted. `with_time`: the writer has time in between.
 std::vector<unsigned> where_victims_go(const std::string& route, bool with_time) {
   Harvesting machine(3, {.victims = true, .reserve_chunks = 0}, nvlink(3), route);
   const BlockIndex first = machine.allocate(6 * kBlockBytes);
@@ -158,7 +159,7 @@ TEST(Harvest, TheVictimGoesToThePeerWithTheFewestPending) {
   EXPECT_THAT(where_victims_go("min_pending", true), ElementsAre(1, 1, 1)) << "equal: the first";
   Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, nvlink(3));
   const BlockIndex first = machine.allocate(4 * kBlockBytes);
-  // One block lies on GPU 1 already, and will for a while.
+  // One block is on GPU 1 already and stays for a while.
   Work work(machine.now);
   machine.harvest.take(work, 1, block_of(first, 3), 0);
   machine.harvest.arrives(block_of(first, 3), Nanoseconds(1000000000));
@@ -184,7 +185,7 @@ TEST(Harvest, PreEvictionKeepsAReserveFree) {
   machine.check();
 }
 
-// A victim's way from the peer to the host takes one piece, or one per page.
+// The copy of a victim from the peer to the host is one piece, or one piece per page.
 TEST(Harvest, LargePagesSaveTheWriterAllPiecesButOne) {
   const auto busy = [](bool large_pages) {
     config::SystemConfig system = nvlink();
@@ -252,7 +253,8 @@ TEST(Harvest, ParallelFetchTakesTheOtherEndOfTheBatch) {
   machine.check();
 }
 
-// In random histories no page is lost or doubled and the books agree, also if host memory is limited.
+// In random histories no page is lost or duplicated and the model's state is consistent, also if host memory is
+// limited.
 TEST(Harvest, RandomHistoriesKeepTheBooks) {
   std::uint64_t swapped = 0, prefetched = 0;
   for (std::uint64_t seed = 0; seed < 90; ++seed) {

@@ -199,7 +199,7 @@ TEST(AccessedBy, FaultsOnHostPagesOnlyMap) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();
   machine.cpu_fill(a, page_range(0, 16));
-  machine.space.block(a).hints.accessed_by = kGpu0.bit();  // without the mappings that the call makes
+  machine.space.block(a).hints.accessed_by = kGpu0.bit();  // lacks the mappings that the call would make
   machine.gpu_read(a, pages({0}));
   EXPECT_TRUE(machine.events.transfers.empty());
   EXPECT_TRUE(machine.on_gpu(a).mapped.test(0));
@@ -362,7 +362,7 @@ TEST(ReadMostly, NeverThrashes) {
   EXPECT_EQ(machine.counters.pins, 0u);
 }
 
-// The tree adds pages beside a written page as reads: pages written before lose the right to write.
+// The tree adds pages to a written page as reads: pages that were written before lose the permission to write.
 TEST(ReadMostly, AWriteEndsTheWritingOfPagesBesideIt) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();
@@ -391,7 +391,8 @@ TEST(ReadMostly, WithoutTheHintWritesStay) {
   EXPECT_EQ(machine.on_gpu(a).writable, page_range(0, 32));
 }
 
-// Returns the rounds of writes, page after page, until none faults; more than `most` if they never end.
+// Repeats rounds of writes, page after page, until none faults. Returns the number of rounds; more than `most` if they
+// never end.
 int rounds_until_quiet(Machine& machine, BlockIndex block, unsigned count, int most) {
   for (int round = 0; round < most; ++round) {
     std::uint32_t faults = 0;
@@ -401,9 +402,9 @@ int rounds_until_quiet(Machine& machine, BlockIndex block, unsigned count, int m
   return most + 1;
 }
 
-// Measured on an H200 and an H100 (configs/measurements/calls_h200.jsonl.zst): memory that the host writes under the
-// hint settles after three rounds, as its pages become thrashing and are left alone; memory that the host wrote before,
-// or that only GPUs wrote, never settles.
+// Measured on an H200 and an H100 (configs/measurements/calls_h200.jsonl.zst). Memory that the host writes under the
+// hint settles after three rounds, because its pages become thrashing and are excluded from prefetches. Memory that the
+// host wrote before the hint, or that only GPUs wrote, never settles.
 TEST(ReadMostly, WritesSettleOnlyWhereTheHostWroteUnderTheHint) {
   for (const unsigned count : {16u, 64u, 512u}) {
     Machine under(1), before(1), never(1);
@@ -424,7 +425,7 @@ TEST(ReadMostly, WritesSettleOnlyWhereTheHostWroteUnderTheHint) {
   }
 }
 
-// The CPU's writes fault page by page, as the pages fetched beside them are read-only.
+// The CPU's writes fault page by page, because pages that are fetched with them are read-only.
 TEST(ReadMostly, TheCpuWritesPageByPage) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();
@@ -435,7 +436,7 @@ TEST(ReadMostly, TheCpuWritesPageByPage) {
   machine.check();
 }
 
-// If some pages of a block have a hint, the others have none, and the tree does not cross the border.
+// If some pages of a block have a hint and the others have none, the tree does not cross the border.
 TEST(PartOfABlock, AHintHoldsForItsPages) {
   Machine machine(1);
   const BlockIndex a = machine.allocate();
@@ -462,7 +463,7 @@ TEST(PartOfABlock, TheTreeStandsOverThePart) {
   machine.check();
 }
 
-// The order in which two halves are advised makes no difference, nor does a hint that repeats another.
+// The order in which the hints of two halves are given makes no difference, nor does a repeated hint.
 TEST(PartOfABlock, TheOrderOfHintsMakesNoDifference) {
   for (const bool low_first : {true, false}) {
     Machine machine(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of host memory of limited size with an SSD below: what leaves, what comes back, when, and at which cost.
+// Tests of host memory of limited size with an SSD below it: which pages leave and return, when, and at which cost.
 #include "sim/driver/host_tier.h"
 
 #include <gtest/gtest.h>
@@ -92,17 +92,17 @@ TEST(HostTier, APageThatWasOnlyReadLeavesWithoutAWrite) {
   const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();
   machine.cpu_fill(a);
   machine.cpu_fill(b);
-  machine.cpu_fill(c);  // a is written
+  machine.cpu_fill(c);  // a is written to the SSD
   ASSERT_EQ(machine.counters.ssd_write_bytes, kBlockBytes);
-  machine.cpu_read(a, 0);  // b is written, a comes back whole: its unit is the block
+  machine.cpu_read(a, 0);  // b is written, and a is read back whole, because its unit is the block
   EXPECT_EQ(machine.counters.ssd_read_bytes, kBlockBytes);
   EXPECT_EQ(machine.counters.ssd_write_bytes, 2 * kBlockBytes);
   machine.cpu_read(c, 0);
-  machine.cpu_read(b, 0);  // a leaves as it came
+  machine.cpu_read(b, 0);  // a leaves without a write, because it is unchanged
   EXPECT_EQ(machine.counters.ssd_write_bytes, 2 * kBlockBytes);
   EXPECT_EQ(machine.counters.host_clean_pages, kPagesPerBlock);
   machine.cpu_write(b, 1);
-  machine.cpu_read(a, 0);  // c is written
+  machine.cpu_read(a, 0);  // c is written to the SSD
   machine.cpu_read(c, 0);  // one page of b is written
   EXPECT_EQ(machine.counters.ssd_write_bytes, 3 * kBlockBytes + kBasePageBytes);
   machine.check();

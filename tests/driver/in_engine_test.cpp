@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of engine and driver together, by short programs: throttled CPU threads, pins that run out, access counters
+// Tests of engine and driver together, by short programs: throttled CPU threads, pins that expire, access counters
 // between kernels.
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ struct ProgramOf {
   }
 };
 
-// Returns a program whose GPU and CPU write the same page, as fast as they can.
+// Returns a program whose GPU and CPU repeatedly write the same page, as fast as they can.
 ProgramOf quarrel(int rounds) {
   ProgramOf program;
   program.allocate(1, kBlockBytes);
@@ -89,7 +89,7 @@ TEST(DriverInEngine, AQuarrelEndsWithAPin) {
   EXPECT_GE(result.counters.throttles, 10u);
   EXPECT_GE(result.counters.pins, 1u);
   EXPECT_GT(result.counters.remote_access_bytes, 0u);
-  // A pinned page faults no more; without control each of 200 rounds moves the page twice.
+  // A pinned page does not fault any more; without thrashing control each of 200 rounds moves the page twice.
   EXPECT_LT(result.counters.cpu_faults, 100u);
 }
 
@@ -133,7 +133,7 @@ TEST(DriverInEngine, AccessCountersBringRemoteDataOver) {
   EXPECT_EQ(counted.counters.fault_batches, 0u);
 }
 
-// Runs one thread that faults once per 64 KB of host data, which is mapped remotely: one batch per fault.
+// Runs one thread that faults once per 64 KB of data on the host, which is then mapped remotely: one batch per fault.
 RunResult remote_walk(std::uint64_t faults, bool read_mostly, const config::SystemConfig& system) {
   ProgramOf program;
   const std::uint64_t bytes = faults * kBigPageBytes;
@@ -161,7 +161,7 @@ TEST(DriverInEngine, FaultsThatAnswerAReplayOfMappingsOnlyAreNeverLate) {
   const RunResult punctual = remote_walk(64, false, system);
   ASSERT_EQ(punctual.counters.fault_batches, 64u);
   EXPECT_EQ(punctual.counters.wakeups, 4u) << "a new service after 20, 40 and 60 batches";
-  // Without the lead the fault after the 20th batch comes after the driver's last look.
+  // Without the lead, the fault after the 20th batch arrives after the driver has read the buffer for the last time.
   system.costs.replay_lead_ns = 0;
   const RunResult late = remote_walk(64, false, system);
   const auto extra = static_cast<std::int64_t>(system.costs.late_interrupt_ns);
@@ -175,8 +175,8 @@ TEST(DriverInEngine, WritesToReadDuplicatedPagesPayForNewRights) {
   const RunResult after = remote_walk(64, true, system);
   ASSERT_EQ(before.counters.fault_batches, 64u);
   ASSERT_EQ(after.counters.fault_batches, 64u);
-  // The tree brings the blocks in 12 steps, which map fresh pages; every other write asks for new rights. Each write
-  // but the first of either block also takes those of the page that was written before.
+  // The tree fetches the blocks in 12 steps, which map fresh pages; every other write requests a new permission. Each
+  // write except the first of either block also revokes the permission of the page that was written before.
   EXPECT_EQ(after.counters.fault_service_ns - before.counters.fault_service_ns, 1000 * (52u + 62u));
 }
 

@@ -7,7 +7,7 @@
 namespace uvmsim::driver::listener_test {
 namespace {
 
-// Returns the duration of a fault batch: pages 0 and 256 of a block, new or with its data on the host.
+// Returns the duration of a fault batch on pages 0 and 256 of a block, which is new or has its data on the host.
 std::int64_t batch_ns(const config::ListenerCosts& listener, bool on_host) {
   config::SystemConfig system = tiny_system();
   system.listener = listener;
@@ -40,7 +40,7 @@ TEST(Listener, CostsTheDriversThreadItsRecordsOfFaultsAndBatches) {
   EXPECT_EQ(batch_ns(listening(900000, 0, 0), false), batch_ns({}, false)) << "nothing is copied";
 }
 
-// The runs are page 0, what the tree adds beside it, page 256, and what the tree adds beside that.
+// The runs are page 0, the pages that the tree adds to it, page 256, and the pages that the tree adds to that.
 TEST(Listener, CostsTheCopyEngineAStampPerRun) {
   const std::int64_t slow = batch_ns(listening(2000000, 0, 0), true), fast = batch_ns(listening(1000000, 0, 0), true);
   EXPECT_EQ(slow - fast, 4 * 1000000);

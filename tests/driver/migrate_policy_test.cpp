@@ -23,7 +23,7 @@ void use_from_afar(Machine& machine, BlockIndex block, const PageMask& pages, st
   machine.advance_to(machine.access_counters.service(0, machine.now));
 }
 
-// A policy that answers what a test wants.
+// A policy that gives the answers that a test sets.
 struct Scripted final : policy::Migrator {
   std::function<policy::RestingPages(const policy::FaultedPages&)> answer;
   policy::RestingPages rest(const policy::FaultedPages& faulted) override { return answer(faulted); }
@@ -99,7 +99,8 @@ TEST(MigratePolicy, HearsWhatFaultedAndHowFullMemoryIs) {
   EXPECT_TRUE(machine.gpus[0].oversubscribed);
 }
 
-// Clipped are pages on the GPU, pages beyond the allocation, and writes without the right to write.
+// The driver removes from an answer pages on the GPU, pages beyond the allocation, and writable pages that are not
+// remote-mapped.
 TEST(MigratePolicy, NonsenseIsClipped) {
   Machine machine(2);
   const BlockIndex a = machine.allocate(kBlockBytes / 2);

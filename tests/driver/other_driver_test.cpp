@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of other drivers' differences from NVIDIA's: larger pages, reclaim in batches, pins, replication
+// Tests of how other drivers differ from NVIDIA's: larger pages, reclaim in batches, pins, replication
 // (configs/drivers).
 #include <gtest/gtest.h>
 

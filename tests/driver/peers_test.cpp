@@ -105,7 +105,7 @@ TEST(Peers, PreferredLocationOnAPeerIsMappedNotMoved) {
   machine.advise(block, trace::Advice::kSetPreferredLocation, gpu_processor(0));
   machine.events.clear();
   machine.gpu_read(block, pages({0}), 1);
-  // The tree takes in all pages that are resident at the destination (measured: one 2 MB mapping per fault).
+  // The tree includes all pages that are resident at the destination (measured: one 2 MB mapping per fault).
   EXPECT_THAT(machine.events.transfers, IsEmpty());
   ASSERT_THAT(machine.events.remote_maps, SizeIs(1));
   EXPECT_EQ(machine.events.remote_maps[0].bytes, kBlockBytes);
@@ -216,7 +216,7 @@ TEST(Peers, AThrashingPageIsPinnedWhereItIs) {
   Machine machine(4, nvlink_pair());
   const BlockIndex block = machine.allocate();
   for (unsigned turn = 0; turn < 8; ++turn) machine.gpu_write(block, pages({0}), turn % 2);
-  // As in the driver, after three events all processors that fight over the page map it where it resides.
+  // As in the driver, after three events all processors that contend for the page map it where it resides.
   EXPECT_GT(machine.counters.pins, 0u);
   EXPECT_TRUE(machine.space.pages(block, gpu_processor(0)).mapped.test(0));
   EXPECT_TRUE(machine.space.pages(block, gpu_processor(1)).mapped.test(0));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of prefetching beyond the faulted block: which pages of other blocks come, what is evicted, what policies hear.
+// Tests of prefetching beyond the faulted block: which pages of other blocks migrate, which are evicted, and what
+// policies are told.
 #include <gtest/gtest.h>
 
 #include "sim/common/random.h"
@@ -8,7 +9,7 @@
 namespace uvmsim::driver {
 namespace {
 
-// A prefetcher that wants what the test says, with every fault of a GPU.
+// A prefetcher that requests the pages that the test sets, with every fault of a GPU.
 class Wanting final : public policy::Prefetcher {
  public:
   PageMask prefetch(const policy::FaultedBlock& block) override {
@@ -100,7 +101,7 @@ TEST(PrefetchBeyond, EvictsOthersButNothingOfItsBatch) {
     Machine& machine = world.machine;
     machine.allocate(6 * kBlockBytes);
     for (const std::uint64_t b : {3u, 4u, 5u}) machine.gpu_read(BlockIndex(b), PageMask::all());
-    world.want(512, 6 * 512);  // wants blocks 1 to 5, of which two fit beside block 0
+    world.want(512, 6 * 512);  // requests blocks 1 to 5, of which two fit in addition to block 0
     machine.gpu_read(BlockIndex(0), PageMask::all());
     EXPECT_EQ(machine.on_gpu(BlockIndex(0)).resident, PageMask::all()) << size;
     EXPECT_EQ(machine.on_gpu(BlockIndex(1)).resident, PageMask::all()) << size;
@@ -168,7 +169,7 @@ TEST(PrefetchBeyond, PoliciesHearWhatIsEvictedAndWhatWasUsedOfIt) {
   }
 }
 
-// With random wishes the books stay right, and faulted pages are there when the batch is over.
+// With random requests the model's state stays consistent, and faulted pages are resident after the batch.
 TEST(PrefetchBeyond, RandomWishesKeepTheBooks) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Random random(seed);

@@ -58,7 +58,7 @@ TEST(PrefetchCall, RefreshesBlocksThatAreThereAlready) {
   EXPECT_EQ(machine.events.evictions.at(0).address, virtual_address(b, 0));
 }
 
-// The second pass finds the head of the range evicted by its tail, and so on around the range.
+// The second pass finds that the tail of the range evicted its head, and so on around the range.
 TEST(PrefetchCall, ARangeLargerThanMemoryMovesTwice) {
   Machine machine(2);
   const BlockIndex a = machine.allocate(), b = machine.allocate(), c = machine.allocate();

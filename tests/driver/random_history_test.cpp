@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of random programs on small machines: the books always agree, and every access is served in the end.
+// Tests of random programs on small machines: the model's state is always consistent, and every access is served in the
+// end.
 #include <gtest/gtest.h>
 
 #include "sim/common/random.h"
@@ -108,7 +109,7 @@ TEST_P(RandomHistory, TheBooksAgree) {
           machine.residency.departures().discard(block, some, false);
         }
         break;
-      case 10:  // both processors write one page in turn
+      case 10:  // both processors alternately write one page
         for (int i = 0; i < 10; ++i) {
           const unsigned page = some.next_set(0);
           machine.gpu_access(block, pages({page}), true, gpu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the slot `route`: over which links memory moves, how long that takes, and which routes are refused.
+// Tests of the slot `route`: over which links memory moves, how long this takes, and which routes are refused.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -219,7 +219,7 @@ TEST(Route, StripesBetweenGpus) {
   audit(machine);
 }
 
-// The built-in policy uses links that bring a block in 6 us, as NVLink does, and a detour over two of them.
+// The built-in policy uses links that copy a block in 6 us, as NVLink does, and a detour over two of them.
 TEST(Route, StripesAreAsLargeAsTheirWaysAreFast) {
   config::SystemConfig system = nvlink(3);
   for (config::PeerLinkConfig& link : system.peer_links) {
@@ -237,7 +237,8 @@ TEST(Route, StripesAreAsLargeAsTheirWaysAreFast) {
   audit(machine);
 }
 
-// For any pages and weights, every page is in one stripe, and no stripe is off its share by a unit or more.
+// For any pages and weights, every page is in one stripe, and the size of each stripe differs from its share by less
+// than a unit.
 TEST(Route, StripesPartThePages) {
   Random random(1);
   for (int round = 0; round < 2000; ++round) {
@@ -412,7 +413,7 @@ TEST(Route, HarvestedMemoryIsChosenByTheRouter) {
   machine.check();
 }
 
-// Everything may go through the host also if spare memory is switched on: lent blocks come back from there.
+// Everything may go through the host even if spare memory is enabled: lent blocks return from there.
 TEST(Route, HostBounceHarvestsNothing) {
   Harvesting machine(2, {.victims = true, .reserve_chunks = 0}, nvlink(2));
   const BlockIndex first = machine.allocate(5 * kBlockBytes);
@@ -429,8 +430,8 @@ TEST(Route, HostBounceHarvestsNothing) {
   machine.check();
 }
 
-// Eight blocks from the host to GPU 0, at 50 GB/s over its own link, or over that of GPU 1 and 100 GB/s on from there.
-// The driver's thread is faster than the links, so that the links limit.
+// Eight blocks go from the host to GPU 0, at 50 GB/s over its own link, or over that of GPU 1 and from there at 100
+// GB/s. The driver's thread is faster than the links, so that the links are the limit.
 struct EightBlocks : Machine {
   static config::SystemConfig quick() {
     config::SystemConfig system = nvlink();
@@ -512,13 +513,13 @@ TEST(Route, AcrossADgx) {
     best = std::min(best, sum);
   }
   EXPECT_THAT(hops(routed), ElementsAre("0>" + hop, hop + ">5"));
-  // The push of the second copy lies between the two copies.
+  // The push of the second copy comes between the two copies.
   EXPECT_GE(through_gpu, best);
   EXPECT_LT(through_gpu - best, Nanoseconds(2000));
   EXPECT_LT(2 * through_gpu.value, 3 * through_host.value);
 }
 
-// Without harvesting and without special parameters, all built-ins except host_bounce behave as the driver.
+// Without harvesting and special parameters, all built-ins except host_bounce choose the driver's routes.
 TEST(Route, TheBuiltInsDoAsTheDriverDoes) {
   for (const char* name : {"direct", "min_pending", "round_robin", "multipath"}) {
     SCOPED_TRACE(name);
@@ -545,7 +546,7 @@ TEST(Route, TheBuiltInsDoAsTheDriverDoes) {
   }
 }
 
-// The books agree with any answer of a router.
+// The model's state is consistent for any answer of a router.
 TEST(Route, RandomWaysKeepTheBooks) {
   std::uint64_t around = 0, bounced = 0, stayed = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {

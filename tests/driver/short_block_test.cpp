@@ -55,7 +55,7 @@ TEST(ShortBlock, AFaultDoesNotRefreshItsChunk) {
   const BlockIndex small = machine.allocate(1024 * kKiB), a = machine.allocate(), b = machine.allocate();
   machine.gpu_write(small, pages({0}));
   machine.gpu_write(a, pages({0}));
-  machine.gpu_write(small, pages({16}));  // uses its chunk, which has room
+  machine.gpu_write(small, pages({16}));  // uses its chunk, which still has room
   machine.gpu_write(b, pages({0}));
   ASSERT_EQ(machine.events.evictions.size(), 1u);
   EXPECT_EQ(machine.events.evictions[0].address, virtual_address(small, 0));
@@ -75,7 +75,7 @@ TEST(ShortBlock, EvictionMayTakeItsOwnPages) {
   machine.check();
 }
 
-// If the evicted pages are wanted by the very operation, they come back.
+// Pages that were evicted for an operation and that the same operation needs return.
 TEST(ShortBlock, PagesLostOnTheWayComeBack) {
   Machine machine(1);
   const BlockIndex a = machine.allocate(1024 * kKiB), b = machine.allocate(1984 * kKiB);

@@ -78,7 +78,7 @@ TEST(SmallChunks, NeighboursThatGoTogetherAreCopiedInOnePiece) {
   machine.check();
 }
 
-// The memory of an operation's own block stays while the operation looks for more memory.
+// The memory of the block that an operation works on is not evicted when the operation needs more memory.
 TEST(SmallChunks, AnOperationDoesNotEvictWhatItBrings) {
   Machine machine(1, tiny_system(), "mru", kSmall);
   const BlockIndex a = machine.allocate(), b = machine.allocate();
@@ -100,7 +100,7 @@ TEST(SmallChunks, FreedMemoryIsFree) {
   EXPECT_EQ(gpu.machine.on_gpu(next).resident, PageMask::all());
 }
 
-// The tree prefetcher brings 2 MB in pieces of 1, 1, 2, 4, 8, 16 units; the tree evicts a block in such pieces.
+// The tree prefetcher fetches 2 MB in pieces of 1, 1, 2, 4, 8, 16 units; the tree evicts a block in the same pieces.
 TEST(SmallChunks, TheTreeGivesUpMoreThanIsNeeded) {
   Machine machine(1, tiny_system(), "tree_pre_eviction");
   const BlockIndex a = machine.allocate();
@@ -142,7 +142,8 @@ TEST(EarlyEviction, SparesWhatWasJustBrought) {
   machine.check();
 }
 
-// The fault that fills memory does not wait for the early copy; without a buffer the next one waits for its victim's.
+// The fault that fills memory does not wait for the early copy; without a buffer the next fault waits for its victim's
+// copy.
 TEST(EarlyEviction, NobodyWaitsForTheCopy) {
   const auto time_of_third_fault = [](const char* evictor, const policy::GivenParameters& parameters) {
     Machine machine(2, tiny_system(), evictor, parameters);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of thrashing control at work: GPU and CPU fight over pages through the fault services, and one measured case.
+// Tests of thrashing control within the fault services: GPU and CPU contend for pages; and one measured case.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace uvmsim::driver {
 namespace {
 
-// Repeats the GPU's write of one page after every replay until it succeeds. Returns the number of throttled tries.
+// Repeats the GPU's write of one page after every replay until it succeeds. Returns the number of throttled attempts.
 unsigned gpu_insists(Machine& machine, BlockIndex block, unsigned page) {
   unsigned throttled = 0;
   while (!machine.on_gpu(block).writable.test(page)) {
@@ -22,7 +22,7 @@ unsigned gpu_insists(Machine& machine, BlockIndex block, unsigned page) {
   return throttled;
 }
 
-// Lets GPU and CPU write page 0 in turn.
+// Lets GPU and CPU alternately write page 0.
 void fight(Machine& machine, BlockIndex block, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     gpu_insists(machine, block, 0);
@@ -59,7 +59,7 @@ TEST(ThrashingService, WhenThePinRunsOutTheRemoteMappingGoes) {
   fight(machine, a, 100);
   ASSERT_TRUE(machine.thrashing.pinned(a).test(0));
   machine.wait(microseconds(150000));
-  machine.gpu_write(machine.allocate(kBigPageBytes), pages({0}));  // any fault will do
+  machine.gpu_write(machine.allocate(kBigPageBytes), pages({0}));  // any fault has this effect
   EXPECT_FALSE(machine.thrashing.pinned(a).test(0));
   EXPECT_FALSE(machine.on_gpu(a).mapped.test(0));
   EXPECT_TRUE(machine.on_host(a).mapped.test(0));
@@ -93,7 +93,7 @@ TEST(ThrashingService, ThrashingPagesStayOutOfTheTree) {
   EXPECT_EQ(machine.on_gpu(a).resident, pages({0})) << "4 KB: no growth to 64 KB around thrashing pages";
   machine.gpu_read(a, pages({64}));
   EXPECT_EQ(machine.on_gpu(a).resident, pages({0}) | page_range(64, 80));
-  // With 17 of the first 32 pages on the GPU, the tree brings the others, but never the page that thrashes.
+  // With 17 of the first 32 pages on the GPU, the tree fetches the others, but never the page that thrashes.
   machine.gpu_read(a, pages({16}));
   EXPECT_EQ(machine.on_gpu(a).resident, (page_range(0, 32) | page_range(64, 80)) - pages({3}));
 }
@@ -155,8 +155,8 @@ TEST(ThrashingService, TwoGpusFightThroughTheHost) {
   machine.check();
 }
 
-// An H200 and its CPU write 2 MB in turn, six times; every migration with its time is known. From these alone the
-// module finds the same 512 pages, in the same migrations.
+// An H200 and its CPU alternately write 2 MB, six times; every migration with its time is known. From these alone the
+// module finds the same 512 thrashing pages, in the same migrations.
 TEST(ThrashingMeasured, PingPong) {
   const validate::ExperimentFile file =
       validate::read_experiments(std::string(UVMSIM_SOURCE_DIR) + "/tests/ground_truth/data/uvm_h200_dev.jsonl.zst");
@@ -164,10 +164,10 @@ TEST(ThrashingMeasured, PingPong) {
                                        [](const auto& e) { return e.name == "pingpong_2m_x6"; });
   ASSERT_NE(experiment, file.experiments.end());
 
-  // The driver reports a migration when it pushes the copies. The records of thrashing pages show this time for the
-  // CPU: 6.2 us after the fault for the faulting page, 5.2 us later for pages that the tree adds. For the GPU no time
-  // is recorded; 10 to 14 us before the first copy starts fit (two events of page 256 are 0.5 to 5 us below the lapse
-  // apart, those of its neighbours just above it).
+  // The driver reports a migration when it pushes the copies. For the CPU the records of thrashing pages show this
+  // time: 6.2 us after the fault for the faulting page, 5.2 us later for pages that the tree adds. For the GPU the time
+  // is not recorded; 10 to 14 us before the start of the first copy agree with the records (two events of page 256 are
+  // 0.5 to 5 us less apart than the lapse, those of its neighbours slightly more).
   constexpr std::int64_t kCpuFaultToEvent = 6200, kFirstToSecondRun = 5200, kGpuEventToCopy = 12000;
   Machine machine(1);
   const BlockIndex a = machine.allocate();

@@ -19,8 +19,8 @@ AccessMatrix nvlink_pair() {
   return access;
 }
 
-// Events of page 0 of one block, some time apart, and the questions in between. Migrations really move the residency,
-// which the heuristic looks at.
+// Events of page 0 of one block at certain intervals, and the questions in between. Migrations really change the
+// residency, which the heuristic reads.
 struct OneBlock {
   explicit OneBlock(unsigned gpus = 1) : OneBlock(tiny_system(gpus), AccessMatrix(gpus)) {}
   OneBlock(const config::SystemConfig& system, const AccessMatrix& access)
@@ -116,7 +116,7 @@ TEST(Thrashing, EventsFurtherApartThanTheLapseDoNotCount) {
   EXPECT_FALSE(one.thrashing.tracks(one.block));
 }
 
-// A page that does not thrash yet keeps its count over a pause.
+// The count of a page that does not thrash yet survives a pause.
 TEST(Thrashing, APauseDoesNotClearTheCount) {
   OneBlock one;
   for (int i = 0; i < 4; ++i) one.migrate(i % 2 != 0 ? kGpu0 : kHost);  // two counted
@@ -131,7 +131,7 @@ TEST(Thrashing, AThrashingPageStartsAnewAfterAPause) {
   one.thrash();
   one.migrate(kHost, pages({0}), kLapse + nanoseconds(1));
   EXPECT_TRUE(one.thrashing.pages(one.block).empty());
-  // That event is forgotten too: the next one sets the time stamp, and three more count.
+  // That event is not counted either: the next one sets the time stamp, and three more count.
   for (int i = 0; i < 3; ++i) one.migrate(i % 2 == 0 ? kGpu0 : kHost);
   EXPECT_EQ(one.detected(), 1u);
   one.migrate(kHost);
@@ -188,7 +188,7 @@ void throttle_times(OneBlock& one, unsigned times) {
     EXPECT_TRUE(one.ask(winner).throttled.empty());
     one.migrate(winner, pages({0}), microseconds(1));
     EXPECT_FALSE(one.ask(loser).throttled.empty());
-    // The winner goes on migrating the page to itself now and then, so that the gap stays below the lapse.
+    // The winner sometimes migrates the page to itself, so that the gap stays below the lapse.
     one.migrate(winner, pages({0}), microseconds(300));
     one.now += microseconds(250);
     std::swap(winner, loser);
@@ -204,7 +204,7 @@ TEST(Thrashing, PinnedAtTheWinnerAfterTenThrottles) {
   EXPECT_EQ(verdict.pinned_here, pages({0}));
   EXPECT_EQ(one.thrashing.pin_location(one.block, 0), kHost);
   EXPECT_EQ(one.machine.counters.pins, 1u);
-  // The GPU can map host memory and fights over the page: it gets a mapping at once.
+  // The GPU can map host memory and contends for the page: it gets a mapping at once.
   ASSERT_EQ(verdict.mappings.size(), 1u);
   EXPECT_EQ(verdict.mappings[0].processor, kGpu0);
   EXPECT_EQ(verdict.mappings[0].pages, pages({0}));
@@ -223,7 +223,7 @@ TEST(Thrashing, APinnedPageIsSharedWhereTheOtherCanMapIt) {
   EXPECT_EQ(one.machine.counters.pins, 1u) << "the page is pinned already";
 }
 
-// A pin ends the window, so that the host wins the next one and takes the page to where both can map it.
+// A pin ends the window, so that the host wins the next one and moves the page to where both can map it.
 TEST(Thrashing, APinOnAGpuGivesWayToTheHost) {
   OneBlock one;
   one.thrash(kGpu0);
@@ -295,7 +295,7 @@ TEST(Thrashing, AResetPinDoesNotRunOutLater) {
   EXPECT_EQ(one.thrashing.reset(one.block, PageMask::all()), pages({0}));
   one.now += microseconds(1000);
   one.thrash(kGpu0);
-  one.ask(kGpu0);  // pinned anew
+  one.ask(kGpu0);  // pinned again
   EXPECT_TRUE(one.thrashing.expire(first).empty());
   EXPECT_EQ(one.thrashing.pinned(one.block), pages({0}));
   EXPECT_EQ(one.thrashing.expire(one.now + microseconds(150000)).size(), 1u);
@@ -430,7 +430,7 @@ TEST(ThrashingLapse, StaysUnlessItAdapts) {
   system.driver.thrashing_adaptive_lapse = true;
   OneBlock adaptive(system, AccessMatrix(1));
   adaptive.thrash(kGpu0);
-  adaptive.ask(kGpu0, nanoseconds(1));  // a vote against: negative, which the driver takes for many
+  adaptive.ask(kGpu0, nanoseconds(1));  // a vote against: it is negative, which the driver reads as a large number
   EXPECT_EQ(adaptive.thrashing.lapse(), kLapse + kLapse / 8);
   for (int i = 0; i < 200; ++i) adaptive.ask(kGpu0, nanoseconds(1));
   EXPECT_LE(adaptive.thrashing.lapse(), microseconds(500000));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetchers of class D2 hear which pages kernels used before they were evicted: those that faulted, and those that
-// were there when a kernel that uses them began or ended.
+// Prefetchers of class D2 are told which pages kernels used before they were evicted: those that faulted, and those
+// that were resident when a kernel that uses them began or ended.
 #include <gtest/gtest.h>
 
 #include "tests/engine/program.h"
@@ -13,8 +13,8 @@ TEST(AccessBits, ReachThePrefetcherWhenABlockIsEvicted) {
   const auto a = program.alloc(kBlockBytes), b = program.alloc(kBlockBytes);
   program.host(a);
   program.host(b);
-  program.walk("three of a unit", a, 0, 3);  // one fault brings all of the 64 KB
-  program.walk("another block", b, 0, 1);    // one chunk: the first block goes
+  program.walk("three of a unit", a, 0, 3);  // one fault migrates all of the 64 KB
+  program.walk("another block", b, 0, 1);    // there is one chunk: the first block is evicted
   program.walk("again", a, 1, 1);
   program.sync();
   RunOptions options = options_with(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The audit finds each kind of broken book, and runs.
+// Tests that the audit finds each kind of inconsistency, and that it is called.
 #include "sim/engine/audit.h"
 
 #include <gmock/gmock.h>
@@ -137,7 +137,7 @@ TEST(Audit, FindsCountersThatDoNotAddUp) {
   c.stale_faults = 1;
   c.faulting_pages = 4;
   EXPECT_THROW(check({38, false}), ModelError);
-  c.throttles = 1;  // the tenth comes again
+  c.throttles = 1;  // the tenth one repeats
   check({38, false});
   c.fault_batches = 2;
   EXPECT_THROW(check({38, false}), ModelError);

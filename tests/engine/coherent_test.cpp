@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of malloc and coherent links: where pages lie, what moves them, what accesses in place cost.
+// Memory of malloc and coherent links: where pages are, what moves them, and what accesses in place cost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ struct Coherent : ::testing::Test {
     std::get<trace::ObjectAlloc>(const_cast<trace::Record&>(program.records().back())).kind = kind;
     return id;
   }
-  // One warp after the other, so slow that the driver's thread keeps up.
+  // Warps run one after the other, so slowly that the driver's thread keeps up.
   void pass(trace::ObjectId id, AccessMode mode = AccessMode::kRead, std::int64_t duration_ns = 2000000) {
     const bool reads = mode == AccessMode::kRead;
     trace::Kernel& kernel =
@@ -90,7 +90,7 @@ TEST_F(Coherent, TheGpuPopulatesWhatNobodyTouchedAndTheCpuPullsNothingBack) {
 }
 
 TEST_F(Coherent, AFaultMovesNothingThatTheHostTouched) {
-  options.system.coherence.host_page_bytes = kBasePageBytes;  // the driver drops what counters say
+  options.system.coherence.host_page_bytes = kBasePageBytes;  // the driver drops the notifications of counters
   const trace::ObjectId id = alloc(ObjectKind::kSystem);
   program.host(id);
   pass(id);
@@ -154,7 +154,8 @@ TEST_F(Coherent, PinnedMemoryStays) {
   EXPECT_EQ(counters.access_counter_notifications, 0u);
 }
 
-// The larger of the bytes over the link, and what its warps wait longer than for the GPU's memory.
+// The time is the larger of two: that of the bytes over the link, and the additional time that its warps wait compared
+// with the GPU's own memory.
 TEST_F(Coherent, ARooflineOverTheLink) {
   const trace::ObjectId id = alloc(ObjectKind::kPinned);
   constexpr std::int64_t own_ns = 1000;
@@ -183,7 +184,7 @@ TEST_F(Coherent, EvictedManagedMemoryStaysMappedAndComesByCounters) {
   pass(id);
   options.system.coherence.host_page_bytes = kBasePageBytes;
   const Counters once = run();
-  EXPECT_EQ(once.remote_access_bytes, 0u);  // what the pass evicts it has used
+  EXPECT_EQ(once.remote_access_bytes, 0u);  // pages that the pass evicts have been used already
   for (int i = 0; i < 3; ++i) pass(id);
   const Counters kept = run();
   EXPECT_EQ(kept.htod_fault_bytes + kept.htod_prefetch_bytes, once.htod_fault_bytes + once.htod_prefetch_bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that a program takes of the GPU beside managed memory: what must leave for it, and when it can come back.
+// GPU memory that a program takes in addition to managed memory: which pages are evicted for it, and when they can
+// return.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +64,7 @@ TEST(DeviceMemory, ACyclicProgramThatJustFittedMissesFromThenOn) {
   const Counters fits = training(kChunks, 0, kIterations).run(options).counters;
   EXPECT_EQ(fits.evictions, 0u);
   const RunResult result = training(kChunks, kLoaded * kBlockBytes, kIterations).run(options);
-  // The first iteration ends with four chunks gone; a cyclic scan of more than fits then misses always.
+  // The first iteration ends with four chunks fewer; a cyclic scan of more than fits then always misses.
   EXPECT_EQ(result.counters.evictions, kLoaded + (kIterations - 1) * kChunks);
 }
 
@@ -110,7 +111,7 @@ TEST(DeviceMemory, MoreThanTheGpuHasIsRefused) {
   EXPECT_EQ(training(2, 3 * kBlockBytes, 1).run(options_with(4)).unmanaged_bytes, 3 * kBlockBytes);
 }
 
-// Each of two programs leaves room for the other's managed memory, both together do not.
+// Each of two programs leaves room for the other's managed memory, but both together leave none.
 TEST(DeviceMemory, ProgramsThatTakeAllOfASharedGpuAreTold) {
   Program first, second;
   take(first, 2 * kBlockBytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// No key that does nothing: every parameter of a system changes some counter or some time of some small program.
+// Every parameter of a system must change some counter or some time of some small program.
 //
-// Names, descriptions and sources of a system file are no parameters (sim/config/schema.h). The tables of parameters
-// are what configs/system.schema.json is made from.
+// Names, descriptions and sources of a system file are not parameters (sim/config/schema.h). configs/system.schema.json
+// is made from the same tables of parameters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using config::SystemConfig;
 using trace::AccessMode;
 using trace::Advice;
 
-// Keys that change nothing here, and why. One that does change something fails the test, as does one that is no key.
+// Keys that change nothing here, with the reasons. The test fails if such a key changes something, or does not exist.
 const std::map<std::string, std::string> kExceptions = {
     {"gpus.model", "a name: recordings are matched with it before a run"},
     {"ssd.memory_bytes", "programs either fit or are refused: tests/driver/host_tier_test.cpp"},
@@ -108,7 +108,7 @@ Program calls(unsigned gpus) {
   return program;
 }
 
-// A lone thread, on memory that is on the host and on memory that is nowhere; long pauses of the faults.
+// A single thread, on memory of the host and on unpopulated memory; long pauses between faults.
 Program chase(unsigned) {
   Program program;
   const trace::ObjectId walked = program.alloc(8 * kMiB);
@@ -120,7 +120,7 @@ Program chase(unsigned) {
   return program;
 }
 
-// A program in which processors write the same pages in turn.
+// Processors alternately write the same pages.
 Program quarrel(unsigned gpus) {
   Program program;
   const trace::ObjectId shared = program.alloc(4 * kMiB);
@@ -132,7 +132,7 @@ Program quarrel(unsigned gpus) {
   return program;
 }
 
-// One page, between a GPU and the host, until it is pinned.
+// One page bounces between a GPU and the host until it is pinned.
 Program duel(unsigned) {
   Program program;
   const trace::ObjectId shared = program.alloc(2 * kMiB);
@@ -144,7 +144,7 @@ Program duel(unsigned) {
   return program;
 }
 
-// Two GPUs, the host not.
+// Two GPUs contend for pages, the host does not.
 Program rivals(unsigned gpus) {
   Program program;
   const trace::ObjectId shared = program.alloc(4 * kMiB);
@@ -157,7 +157,7 @@ Program rivals(unsigned gpus) {
   return program;
 }
 
-// A fight between GPU and host, with pauses after which the driver has forgotten it.
+// A GPU and the host contend for pages, with pauses after which the driver has forgotten this.
 Program truce(unsigned gpus) {
   Program program = quarrel(gpus);
   const trace::ObjectId shared = 1;
@@ -173,7 +173,7 @@ Program truce(unsigned gpus) {
   return program;
 }
 
-// Accesses to memory that stays where it is, on the host or on the last GPU; short and long ones, by direction.
+// Accesses to memory that stays in place, on the host or on the last GPU: short and long ones, in each direction.
 Program in_place(unsigned gpus) {
   Program program;
   const std::int32_t home = gpus == 1 ? -1 : static_cast<std::int32_t>(gpus - 1);
@@ -213,7 +213,7 @@ Program counted(unsigned) {
   return program;
 }
 
-// Copies for reading, then writes to them.
+// Read copies, followed by writes to them.
 Program duplicates(unsigned gpus) {
   Program program;
   const trace::ObjectId data = program.alloc(4 * kMiB);
@@ -264,7 +264,7 @@ Program arithmetic(unsigned) {
   return program;
 }
 
-// Small translations: a quarter of the 64 KB units of several blocks, in order and in none.
+// Small page-table entries: a quarter of the 64 KB units of several blocks, in ascending and in random order.
 Program scattered(unsigned) {
   Program program;
   Random random(1);
@@ -289,7 +289,7 @@ Program traffic(unsigned gpus) {
     program.host(data.back(), 0, 64, AccessMode::kWrite);
   }
   const auto move = [&](unsigned from, std::int32_t to) {
-    program.kernel("before", 200000, {}, {}, from);  // on an idle stream the host would do one after the other
+    program.kernel("before", 200000, {}, {}, from);  // on an idle stream the host would make one copy after the other
     program.add(trace::Prefetch{data[from], 0, program.bytes(data[from]), to, from, 0});
   };
   for (unsigned round = 0; round < 3; ++round) {
@@ -308,7 +308,7 @@ Program traffic(unsigned gpus) {
   return program;
 }
 
-// Every kind of advice and of prefetch, by where the memory is.
+// Every kind of advice and of prefetch, for different locations of the memory.
 Program hints(unsigned) {
   Program program;
   for (const Advice advice : {Advice::kSetPreferredLocation, Advice::kSetAccessedBy, Advice::kSetReadMostly}) {
@@ -330,13 +330,13 @@ Program hints(unsigned) {
   return program;
 }
 
-// A system and a program that bring out one part of it.
+// A system and a program that show the effect of one part of it.
 struct Scene {
   Program (*program)(unsigned gpus);
   std::string system;
   std::vector<std::string> settings = {};
   unsigned gpus = 1;
-  std::uint64_t chunks = 0;  // of capacity; 0: the GPU's own
+  std::uint64_t chunks = 0;  // capacity; 0: the GPU's own memory
   bool by_factor = false;    // the capacity is half of a footprint
   bool recorded_elsewhere = false;
   bool twice = false;  // two processes on one GPU
@@ -403,9 +403,9 @@ const config::GpuConfig& other_gpu() {
   return system.gpus.front();
 }
 
-using Outcome = std::vector<std::uint64_t>;  // the time and every counter; empty: refused
+using Outcome = std::vector<std::uint64_t>;  // the time and every counter; empty: the system was refused
 
-// Beside another process that does the same.
+// Runs the program together with another process that does the same.
 RunResult run_twice(const Program& program, const RunOptions& options) {
   return run_together({hosted("a", program, options, {0}), hosted("b", program, options, {0})}).front();
 }
@@ -432,7 +432,7 @@ Outcome outcome_of(const Scene& scene, const SystemConfig& system, const Program
   }
 }
 
-// Other values, far from the one there and next to it.
+// Returns other values, one far from the current one and one next to it.
 std::vector<config::ParameterValue> others(const Parameter& parameter) {
   const config::ParameterValue value = value_of(parameter);
   if (const bool* flag = std::get_if<bool>(&value)) return {!*flag};
@@ -456,7 +456,7 @@ std::vector<config::ParameterValue> others(const Parameter& parameter) {
   return {numbers.rbegin(), numbers.rend()};
 }
 
-// A scene's outcome as it is, to compare with.
+// The outcome of a scene without changes, for comparison.
 struct Baseline {
   const Scene* scene;
   SystemConfig system;
@@ -478,7 +478,7 @@ const std::vector<Baseline>& runs() {
   return all;
 }
 
-// The first element of a list stands for all.
+// The first element of a list represents all elements.
 bool moves(const std::string& key, const Baseline& run) {
   SystemConfig changed = run.system;
   const std::vector<Parameter> all = parameters(changed);

@@ -9,7 +9,7 @@
 namespace uvmsim {
 namespace {
 
-// Passes over `blocks` objects of one block each, read one after the other, written by the host before.
+// Passes over `blocks` objects of one block each, read one after the other; the host wrote them before.
 Program cyclic_scan(std::uint64_t blocks, std::uint64_t passes, bool keep = false) {
   Program program;
   for (std::uint64_t i = 0; i < blocks; ++i) program.host(program.alloc(kBlockBytes));
@@ -33,13 +33,14 @@ TEST_P(Evictors, ACyclicScanOfOneBlockTooManyMissesAlways) {
   const RunResult result = cyclic_scan(kBlocks, kPasses).run(options, &watched);
   const Counters& c = result.counters;
   EXPECT_EQ(bytes_in(c), kPasses * kBlocks * kBlockBytes);
-  EXPECT_EQ(c.evictions, kPasses * kBlocks - kCapacity);     // all but what is there at the end
+  // all loads but those of the blocks that are resident at the end
+  EXPECT_EQ(c.evictions, kPasses * kBlocks - kCapacity);
   EXPECT_EQ(c.dtoh_evict_bytes, c.evictions * kBlockBytes);  // everything resident is written back, dirty or not
   EXPECT_EQ(bytes_out(c), c.dtoh_evict_bytes);
   EXPECT_EQ(c.reloaded_pages, (kPasses - 1) * kBlocks * kPagesPerBlock);
   EXPECT_EQ(c.policy_shortfalls, 0u);
   EXPECT_EQ(watched.peak_chunk_bytes, kCapacity * kBlockBytes);
-  // Blocks leave in the order in which they came.
+  // Blocks are evicted in the order in which they migrated.
   for (std::size_t i = 0; i < watched.evictions.size(); ++i) {
     EXPECT_EQ(watched.evictions[i].address, i % kBlocks * kBlockBytes);
     EXPECT_EQ(watched.evictions[i].copied_bytes, kBlockBytes);
@@ -56,7 +57,7 @@ TEST_P(Evictors, WithRoomForAllEachPassAfterTheFirstIsFree) {
   EXPECT_EQ(result.counters.reloaded_pages, 0u);
 }
 
-// Evictors that evict ahead of need, or in other units, are left out.
+// Evictors that evict ahead of need, or in other units, are excluded.
 TEST(Eviction, WithRoomForAllEveryEvictorGivesTheSameResult) {
   RunOptions options = options_with(9);
   const RunResult lrm = cyclic_scan(9, 3).run(options);
@@ -79,8 +80,8 @@ TEST(Eviction, WithRoomForAllEveryEvictorGivesTheSameResult) {
   }
 }
 
-// A cyclic scan of a quarter more than memory, whole blocks at a time: an evictor that keeps a part of it misses less
-// than LRU.
+// A cyclic scan of a quarter more than memory, whole blocks at a time: an evictor that keeps a part of the data misses
+// less than LRU.
 TEST(Eviction, ScanResistantEvictorsMoveLessOnACyclicScan) {
   constexpr std::uint64_t kCapacity = 16, kBlocks = 20, kPasses = 12;
   const auto loaded_blocks = [&](const char* evictor) {
@@ -109,7 +110,7 @@ TEST(Eviction, SmallChunksEvictTheSameBytesInSmallerPieces) {
   EXPECT_EQ(c.policy_shortfalls, 0u);
 }
 
-// A is used all the time, B .. come and go. The driver does not see uses and evicts A; LRU keeps it.
+// A is used all the time, the other blocks only once. The driver does not see uses and evicts A; LRU keeps it.
 TEST(Eviction, LruSeesUsesAndTheDriverDoesNot) {
   Program program;
   for (int i = 0; i < 6; ++i) program.host(program.alloc(kBlockBytes));
@@ -160,7 +161,7 @@ TEST(Eviction, AKernelLargerThanMemoryEnds) {
   }
 }
 
-// One thread, one chunk: nothing is ever half used, so the closed form is exact.
+// With one thread and one chunk no block is evicted while partly used, so the closed form is exact.
 TEST(Eviction, ASingleChunkServesAWholeScan) {
   constexpr std::uint64_t kBlocks = 5;
   Program program;
@@ -269,9 +270,9 @@ TEST(Eviction, ACyclicScanSuffersMoreFromLessMemory) {
   EXPECT_GE(bytes, 4 * 16 * kBlockBytes);
 }
 
-// One thread block of 16 warps on one SM, each of which reads and then writes a page in a block of 2 MB of its own;
-// less memory than that. All warps load before the first stores, and by then its block is gone: every block comes
-// twice.
+// One thread block of 16 warps on one SM; each warp reads and then writes a page in a separate block of 2 MB, with less
+// memory than that. All warps load before the first one stores, and by then its block has been evicted: every block is
+// loaded twice.
 TEST(Eviction, StoresOfASparseKernelFindTheirBlocksGoneAgain) {
   constexpr std::uint64_t kWarps = 16, kCapacity = 8;
   Program program;
@@ -291,7 +292,7 @@ TEST(Eviction, StoresOfASparseKernelFindTheirBlocksGoneAgain) {
   kernel.accesses[0].extents = extents;
   program.sync();
   RunOptions options = options_with(kCapacity);
-  options.system.gmmu.fault_regions_per_sm = 2;  // blocks come a few at a time
+  options.system.gmmu.fault_regions_per_sm = 2;  // blocks migrate a few at a time
   const Counters c = program.run(options).counters;
   EXPECT_EQ(c.evictions, bytes_in(c) / (16 * kPage) - kCapacity);
   EXPECT_EQ(bytes_in(c) / (16 * kPage), 2 * kWarps);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated programs against the closed forms that sim/generate/generate.cpp states.
+// Generated programs against the closed forms in sim/generate/generate.cpp.
 #include <gtest/gtest.h>
 
 #include "sim/generate/generate.h"
@@ -14,8 +14,7 @@ RunResult run(const trace::GeneratorOptions& generator, const RunOptions& option
       program->header(), [&](trace::Record& record) { return program->next(record); }, options);
 }
 
-// Allows a few percent: not single pages but a front of thread blocks stands at a block's edge when the block is
-// evicted.
+// Allows a few percent: when a block is evicted, a front of thread blocks, not a single page, is at the block's edge.
 void expect_about(std::uint64_t value, std::uint64_t expected) {
   EXPECT_GE(value, expected);
   EXPECT_LE(value, expected + expected / 20);
@@ -51,12 +50,13 @@ TEST(Generated, ATiledProductThatFitsMovesItsInputsOnce) {
   generator.bytes = 48 * kMiB;  // three matrices of 2048 x 2048 floats, 16 MiB each
   generator.tile = 256;         // eight phases
   const Counters c = run(generator, options_with(24)).counters;
-  EXPECT_EQ(bytes_in(c), 3 * 16 * kMiB);  // the output is the host's too, and comes for its first store
+  EXPECT_EQ(bytes_in(c), 3 * 16 * kMiB);  // the host also has the output, which migrates at its first store
   EXPECT_EQ(c.evictions, 0u);
 }
 
-// One thread block at a time, so that a phase really walks through B, and no prefetching, so that the row of A and the
-// tiles of C are always the latest that came: then the driver's order is LRU and the closed form exact.
+// One thread block runs at a time, so that a phase really walks through B, and nothing is prefetched, so that the row
+// of A and the tiles of C are always the latest that migrated. The driver's order is then LRU and the closed form
+// exact.
 TEST(Generated, ATiledProductWhoseSecondOperandDoesNotFitMovesItForEveryRow) {
   trace::GeneratorOptions generator;
   generator.pattern = "tiled_matmul";
@@ -72,7 +72,7 @@ TEST(Generated, ATiledProductWhoseSecondOperandDoesNotFitMovesItForEveryRow) {
   EXPECT_EQ(c.evictions, (1 + 8 + 1) * 8u - 6u);
 }
 
-// All blocks of a phase run at once: their front spans all of B, and the data that they share do not stay.
+// All blocks of a phase run at once: their front spans all of B, and the data that they share do not stay resident.
 TEST(Generated, AFrontWiderThanMemoryMovesMoreThanItsSet) {
   trace::GeneratorOptions generator;
   generator.pattern = "tiled_matmul";

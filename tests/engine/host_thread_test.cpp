@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host runs ahead of the GPU and stops where the API stops it.
+// The host runs ahead of the GPU and waits where the API makes it wait.
 #include <gtest/gtest.h>
 
 #include "tests/engine/program.h"
@@ -7,7 +7,7 @@
 namespace uvmsim {
 namespace {
 
-// The plain system's costs outside the driver, as the closed forms below use them.
+// The plain system's costs outside the driver, for the closed forms below.
 struct Costs {
   config::RuntimeCosts runtime = plain_system().runtime;
   std::int64_t launch = static_cast<std::int64_t>(runtime.launch_ns);
@@ -53,7 +53,7 @@ TEST(HostThread, LaunchesRunAheadOfTheGpu) {
   const RunResult result = program.run(options_with(0), &watched);
   ASSERT_EQ(watched.kernels.size(), 10u);
   for (std::size_t i = 1; i < 10; ++i) EXPECT_EQ(watched.kernels[i].start, watched.kernels[i - 1].end);
-  // Only the first launch is on the way; the others happen while kernels run.
+  // Only the first launch takes time before the kernels; the other launches happen while kernels run.
   EXPECT_EQ(result.total.value, c.launch + c.start + 10 * 100000 + c.synchronize);
 }
 
@@ -86,14 +86,14 @@ TEST(HostThread, AGapOverlapsTheKernelBeforeIt) {
   const Costs c;
   Program program;
   program.kernel("first", 300000);
-  program.kernel("second", 1000).host_gap_ns = 100000;  // over before the first kernel is
+  program.kernel("second", 1000).host_gap_ns = 100000;  // ends before the first kernel ends
   Watched watched;
   program.run(options_with(0), &watched);
   EXPECT_EQ(watched.kernel("second").start, watched.kernel("first").end);
   EXPECT_EQ(watched.kernel("first").start.value, c.launch + c.start);
 }
 
-// The host touches a page that a running kernel still needs: its fault comes when its gap is over, not when it is
+// The host touches a page that a running kernel still needs: its fault comes at the end of its gap, not when it is
 // issued.
 TEST(HostThread, WhatTheGpuDoesDuringAGapComesFirst) {
   Program program;
@@ -115,15 +115,15 @@ TEST(HostThread, TheLaunchQueueHolds1024Operations) {
     Program program;
     program.kernel("long", 100000000);
     for (int i = 0; i < kernels_before; ++i) program.kernel("short", 1000);
-    const auto other = program.alloc(4096);  // marks when the host got here
+    const auto other = program.alloc(4096);  // its time shows when the host got here
     program.host(other);
     Watched watched;
     program.run(options_with(0), &watched);
     return watched.cpu_faults.at(0).start;
   };
-  // All launches fit: the host is there long before the first kernel ends.
+  // All launches fit into the queue: the host reaches the end long before the first kernel ends.
   EXPECT_LT(last_start_with(1023).value, 10000000);
-  // One more has to wait for a place.
+  // One more launch has to wait for a place in the queue.
   EXPECT_GE(last_start_with(1024).value, c.launch + c.start + 100000000);
 }
 
@@ -177,7 +177,8 @@ TEST(HostThread, AllocationCallsCostWhatTheSystemSays) {
   EXPECT_EQ(touched.run(options).counters.host_allocation_ns, 7000u + 640u + 20000u + 62u * 100u);
 }
 
-// Pages of the host cost a free more, also where a GPU holds their content now; memory born on a GPU has none.
+// A free takes longer for pages of the host, even if a GPU holds their content now; memory that was populated on a GPU
+// has none.
 TEST(HostThread, FreeingPagesOfTheHostCostsMore) {
   RunOptions options = options_with(0);
   options.system.runtime.free_touched_ns = 20000;
@@ -213,7 +214,8 @@ TEST(HostThread, IdealTimeIsTheProgramWithoutManagedMemory) {
   EXPECT_GT(result.total, result.ideal);
 }
 
-// The ideal clock notes its time at the marks of an iteration, in stream 0, whatever the faults of the real run cost.
+// The ideal time is taken at the marks of an iteration, in stream 0, and does not depend on the cost of faults in the
+// real run.
 TEST(HostThread, IdealTimeOfAnIterationIsThatBetweenItsMarks) {
   const Costs c;
   ASSERT_LT(c.launch, 40000);
@@ -235,9 +237,9 @@ TEST(HostThread, IdealTimeOfAnIterationIsThatBetweenItsMarks) {
 
   const std::int64_t before = c.launch + 30000;
   const std::int64_t first = 5000 + c.launch + 100000;
-  // The host starts when the first kernel does; its gap outlasts that kernel.
+  // The host starts when the first kernel does; its gap is longer than that kernel.
   const std::int64_t second = 200000 - 100000 + c.launch + 40000;
-  // After the kernel of the other stream, which starts one launch after b.
+  // The end of the kernel of the other stream, which starts one launch after b.
   const std::int64_t after = 900000 + c.launch - 40000;
   for (const std::uint64_t chunks : {0u, 2u}) {
     SCOPED_TRACE(chunks);
@@ -248,7 +250,7 @@ TEST(HostThread, IdealTimeOfAnIterationIsThatBetweenItsMarks) {
     EXPECT_EQ(two.ideal.value, second);
     EXPECT_EQ(result.ideal.value, before + first + second + after);
     EXPECT_GT(one.end - one.begin, one.ideal);  // it faults
-    // With all memory the host's gap is over before these faults are.
+    // With enough memory the host's gap ends before these faults do.
     if (chunks == 0) {
       EXPECT_LT(two.end - two.begin, two.ideal);
     }

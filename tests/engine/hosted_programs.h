@@ -11,8 +11,8 @@
 
 namespace uvmsim {
 
-// Returns a system with GPUs as in plain_system(), each with a link of its own; the host's memory is no limit by
-// default.
+// Returns a system with GPUs as in plain_system(), each with a link of its own; by default the host's memory is not a
+// limit.
 inline config::SystemConfig server(std::size_t gpus, std::uint64_t host_bytes_per_us = 0) {
   config::SystemConfig system = plain_system();
   system.gpus.resize(gpus, system.gpus.front());
@@ -40,7 +40,7 @@ inline ServerProgram hosted(const std::string& name, const Program& program, con
   return out;
 }
 
-// A source gives its records once.
+// A source yields its records only once.
 inline std::vector<RunResult> run_together(std::vector<ServerProgram> programs,
                                            GpuSharing sharing = GpuSharing::kTimeSlices) {
   for (ServerProgram& program : programs) program.source = program.observer.reopen();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of many iterations from recordings of few: closed forms.
+// Programs of many iterations from recordings of a few: closed forms.
 #include <gtest/gtest.h>
 
 #include "sim/report/run_record.h"
@@ -8,8 +8,8 @@
 namespace uvmsim {
 namespace {
 
-// One parameter; in each iteration an activation that comes and goes, a gradient that lives until the next one. The
-// first iteration is another one: it warms up.
+// A program with one parameter. In each iteration an activation is allocated and freed, and a gradient lives until the
+// next iteration. The first iteration differs: it warms up.
 Program training() {
   Program p;
   const auto parameter = p.alloc(8 * kMiB);
@@ -50,7 +50,7 @@ TEST(Iterations, WhileEverythingFitsTheyAreAllAlike) {
     EXPECT_EQ(many.iterations[i].counters.fault_batches, recorded.iterations[1].counters.fault_batches) << i;
     EXPECT_EQ(many.iterations[i].counters.kernels, 2u);
   }
-  // Warm-up once, then eleven times the settled one.
+  // The warm-up runs once, then the settled iteration eleven times.
   const Nanoseconds step = many.iterations[2].begin - many.iterations[1].begin;
   EXPECT_EQ(many.iterations[11].begin, many.iterations[1].begin + Nanoseconds(10 * step.value));
   EXPECT_EQ(many.total.value, recorded.total.value + 10 * step.value);

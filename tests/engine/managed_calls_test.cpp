@@ -104,7 +104,7 @@ TEST(ManagedCalls, PrefetchingMoreThanFitsEvicts) {
   program.prefetch(data, 0);
   program.sync();
   const Counters c = program.run(options_with(3)).counters;
-  // Two passes over the range, and none of its blocks is there when its turn comes again.
+  // There are two passes over the range, and none of its blocks is resident when its turn comes again.
   EXPECT_EQ(bytes_in(c), 10 * kBlockBytes);
   EXPECT_EQ(c.evictions, 7u);
   EXPECT_EQ(c.dtoh_evict_bytes, 7 * kBlockBytes);
@@ -211,7 +211,7 @@ TEST(ManagedCalls, AWriteEndsReadDuplication) {
   program.kernel("read", 1000, {data});
   program.kernel("write", 1000, {}, {data});
   program.sync();
-  program.host(data, AccessMode::kRead);  // the host's copy was invalid: it comes back
+  program.host(data, AccessMode::kRead);  // the host's copy was invalid, so the page returns
   program.sync();
   const Counters c = program.run(options_with(0)).counters;
   EXPECT_EQ(bytes_in(c), kBlockBytes);
@@ -232,7 +232,7 @@ TEST(ManagedCalls, WithTheHostPreferredTheGpuReadsRemotely) {
   EXPECT_EQ(bytes_in(c), 0u);
   EXPECT_EQ(c.remote_map_bytes, 2 * kBlockBytes);
   EXPECT_EQ(watched.resident_bytes, 0u);
-  // Mapped, it reads over the link while it computes: 4 MiB at 10 bytes per ns.
+  // When it is mapped, the kernel reads over the link while it computes: 4 MiB at 10 bytes per ns.
   const auto& again = watched.kernel("remote again");
   EXPECT_EQ((again.end - again.start).value, static_cast<std::int64_t>(2 * kBlockBytes / 10));
 }
@@ -274,7 +274,7 @@ TEST(ManagedCalls, DiscardedPagesAreNotWrittenBack) {
   program.sync();
   const Counters c = program.run(options_with(2)).counters;
   EXPECT_EQ(c.discarded_pages, 1024u);
-  EXPECT_EQ(c.dtoh_evict_bytes, 2 * kBlockBytes);  // only what `other` held
+  EXPECT_EQ(c.dtoh_evict_bytes, 2 * kBlockBytes);  // only pages of `other`
   EXPECT_EQ(bytes_in(c), 0u);
   EXPECT_EQ(c.populated_pages, 3u * 1024u);
 }
@@ -327,15 +327,16 @@ TEST(ManagedCalls, ImpossibleCapacitiesAreErrors) {
   EXPECT_THAT(message_of([&] { program.run(options); }), HasSubstr("needs a footprint"));
 }
 
-// When the CPU first touches a page of an object that nothing else uses: the host's clock at that point of the program.
+// Returns the host's time at which the CPU first touches a page of an object that nothing else uses: the time when it
+// reaches that point of the program.
 std::int64_t host_time(const Program& program, const RunOptions& options) {
   Watched watched;
   program.run(options, &watched);
   return watched.cpu_faults.back().start.value;
 }
 
-// After a kernel of its stream a prefetch costs the caller almost nothing; on an idle stream the caller pays all of the
-// driver's work.
+// After a kernel of its stream a prefetch takes the caller almost no time; on an idle stream the caller waits for all
+// of the driver's work.
 TEST(ManagedCalls, APrefetchOccupiesTheCallerWhereItsStreamIsIdle) {
   const auto after_the_call = [](bool prefetches, bool busy, std::int32_t to, std::uint64_t blocks) {
     Program program;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline-parallel training over two GPUs: the schedule's closed form, and copies that take the link between them.
+// Pipeline-parallel training over two GPUs: the schedule's closed form, and copies over the link between them.
 #include <gtest/gtest.h>
 
 #include "sim/config/load_system.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planners on whole programs: what they gain, and that none can break the model.
+// Planners on whole programs: how much they save, and that none can make the model inconsistent.
 #include <gtest/gtest.h>
 
 #include "sim/common/error.h"
@@ -12,7 +12,7 @@ namespace {
 
 using policy::PlanCommand;
 
-// Wants nothing.
+// Gives no commands.
 class Idle final : public policy::Planner {
  public:
   static policy::PolicyInfo info() {
@@ -23,7 +23,7 @@ class Idle final : public policy::Planner {
   PlanCommand next(const policy::PlanQueries&) override { return {}; }
 };
 
-// Commands at random, most of them nonsense, for ever.
+// Gives random commands, most of them invalid, without end.
 class Nonsense final : public policy::Planner {
  public:
   static policy::PolicyInfo info() { return {.description = "anything", .source = "this test"}; }
@@ -55,7 +55,7 @@ RunOptions with_plan(std::uint64_t chunks, const std::string& plan) {
   return options;
 }
 
-// Kernels in turn over objects that do not fit together.
+// Kernels run in turn over objects that do not fit together.
 Program in_turns(std::uint64_t objects, std::uint64_t rounds, std::uint64_t object_bytes = 4 * kBlockBytes) {
   Program program;
   for (std::uint64_t i = 0; i < objects; ++i) program.host(program.alloc(object_bytes));
@@ -66,13 +66,13 @@ Program in_turns(std::uint64_t objects, std::uint64_t rounds, std::uint64_t obje
   return program;
 }
 
-// Tensors in one segment, each written, read and freed, one after another; all memory is used again in every round.
+// Tensors in one segment, each written, read and freed, one after another; all memory is reused in every round.
 Program short_lived(int rounds) {
   Program program;
   trace::ObjectId id = 100;
   for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < 8; ++i) {
-      // The first of two stays while the second one comes.
+      // The first of two tensors is live while the second one is allocated.
       const trace::ObjectId tensor = id++;
       program.add(trace::TensorAlloc{tensor, 20 * kMiB, 0, trace::kNoObject, 0, "t"});
       trace::Kernel& kernel = program.kernel("fill" + std::to_string(i), 2000000);
@@ -110,7 +110,8 @@ TEST(Plan, DeepUmLearnsAndOvertakesAPeriodicProgram) {
   EXPECT_GT(planned.counters.htod_prefetch_bytes, stock.counters.htod_prefetch_bytes);
   options.plan = {"deepum_ideal", {{"degree", "1"}, {"reserve_chunks", "2"}}};
   const RunResult ideal = program.run(options);
-  EXPECT_LE(ideal.counters.fault_batches, planned.counters.fault_batches);  // needs no round to learn in
+  // the oracle does not need a first round to learn
+  EXPECT_LE(ideal.counters.fault_batches, planned.counters.fault_batches);
 }
 
 // Only evictions ahead of need are counted.
@@ -121,7 +122,7 @@ TEST(Plan, EarlyEvictionsAreCountedAsSuch) {
   const Counters early = program.run(options).counters;
   EXPECT_GT(early.pre_evictions, 0u);
   EXPECT_LE(early.pre_evictions, early.evictions);
-  // No reserve, no prefetch that needs a chunk: whoever goes is chosen when a fault needs the chunk.
+  // There is no reserve, and no prefetch that needs a chunk: the victim is chosen when a fault needs the chunk.
   options.plan.parameters = {{"degree", "1"}, {"reserve_chunks", "0"}, {"prefetch", "false"}};
   const Counters late = program.run(options).counters;
   EXPECT_GT(late.evictions, 0u);
@@ -146,7 +147,7 @@ TEST(Plan, MemoryThatTheFrameworkFreedIsNotWrittenBack) {
   EXPECT_EQ(in_turns(4, 4).run(with_plan(10, "deepum")).counters.discarded_pages, 0u);
 }
 
-// Planners that know the future overtake a periodic program from its first round on.
+// Planners that know the future beat the others on a periodic program from its first round on.
 TEST(Plan, OraclesFaultLessThanTheStockDriver) {
   const Program program = in_turns(4, 6);
   const RunResult stock = program.run(with_plan(10, "none"));
@@ -176,7 +177,7 @@ TEST(Plan, NoPlannerBreaksTheModel) {
       RunOptions options = with_plan(10, "nonsense_plan");
       options.layout.name = seed % 2 == 0 ? "pytorch_caching" : "none";
       options.seed = seed;
-      const RunResult result = program.run(options);  // and the books are right, in checked builds
+      const RunResult result = program.run(options);  // and checked builds find the state consistent
       EXPECT_GT(result.counters.kernels, 0u);
       EXPECT_GE(result.total, result.ideal);
       EXPECT_LE(result.counters.htod_busy_ns, static_cast<std::uint64_t>(result.total.value));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core owns safety: a policy that returns nonsense is an error that names its slot, never a wrong result.
+// The core guarantees safety: an invalid answer of a policy is an error that names its slot, never a wrong result.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class Idle final : public policy::Evictor {
   ChunkId select_victim(const policy::EvictionQueries&) override { return {}; }
 };
 
-// Wants the whole world.
+// Requests all pages.
 class Greedy final : public policy::Prefetcher {
  public:
   static policy::PolicyInfo info() { return {.description = "all", .source = "this test"}; }
@@ -89,10 +89,11 @@ TEST(PolicyCheck, AFoolishVictimIsObeyed) {
   EXPECT_EQ(two_too_many().run(options, &watched).counters.evictions, 2u);
   ASSERT_EQ(watched.evictions.size(), 2u);
   EXPECT_EQ(watched.evictions[0].address, 1 * kBlockBytes);
-  EXPECT_EQ(watched.evictions[1].address, 2 * kBlockBytes);  // took its place, and goes next
+  // took the place of the first block, and is the next victim
+  EXPECT_EQ(watched.evictions[1].address, 2 * kBlockBytes);
 }
 
-// Helped, it would be another policy: one that gives way in the order of chunks.
+// If the core chose a victim instead, it would be another policy: one that evicts in the order of chunks.
 TEST(PolicyCheck, AnEvictorWithoutAVictimEndsTheRun) {
   RunOptions options = options_of_nonsense(2);
   options.evict.name = "idle";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profile adds up to the counters of its run, for all causes.
+// The sums of a profile equal the counters of its run, for all causes.
 #include "sim/report/profile.h"
 
 #include <gtest/gtest.h>
@@ -154,7 +154,7 @@ TEST_F(ProfiledRun, SumsHoldForPrefetchesHintsDiscardsAndFrees) {
   const TestDatabase db = database();
   EXPECT_GT(db.number("SELECT SUM(htod_user_bytes) FROM operations WHERE kind = 'prefetch'"), 0);
   EXPECT_EQ(db.number("SELECT SUM(htod_user_bytes) FROM kernels"), 0);
-  // Memory that the driver gave back and out again belongs to its new owner.
+  // Memory that the driver took back and allocated again belongs to its new owner.
   EXPECT_EQ(
       db.number("SELECT SUM(populated_pages) FROM allocation_uses JOIN allocations USING (allocation) WHERE id = 4"),
       6 * 256);
@@ -236,7 +236,7 @@ TEST_F(ProfiledRun, StallsAreWhatKernelsTakeBeyondTheirComputeTime) {
   EXPECT_EQ(db.number("SELECT SUM(stall_ns) FROM allocation_uses"), db.number("SELECT SUM(stall_ns) FROM kernels"));
 }
 
-// At no time is more resident than the GPU has, and what the grid says of touches and loads is what happened.
+// At no time are more pages resident than the GPU has, and the grid's touches and loads equal the counters.
 TEST_F(ProfiledRun, HeatMapsAddUp) {
   const Counters counters = run(oversubscribed(), options_with(6), {64, 16});
   const TestDatabase db = database();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program written by hand, record by record, and a plain system to run it on: one GPU with four SMs, a link of 10
-// GB/s with 1 us per run. What runs leave behind is in `Watched`.
+// GB/s with 1 us per run. `Watched` keeps the events of a run.
 #pragma once
 
 #include <cstdint>
@@ -44,33 +44,34 @@ struct Watched final : EventSink {
   std::vector<TransferEvent> transfers;
   std::vector<EvictionEvent> evictions;
   std::vector<CpuFaultEvent> cpu_faults;
-  std::uint64_t resident_bytes = 0;  // after the last change; frees do not show here
+  std::uint64_t resident_bytes = 0;  // after the last change; frees are not included
   std::uint64_t peak_chunk_bytes = 0;
 };
 
 config::SystemConfig plain_system();
-// The capacity in 2 MB chunks; 0: all of the GPU's 64 GB.
+// Returns options with this capacity in 2 MB chunks; 0: all of the GPU's 64 GB.
 RunOptions options_with(std::uint64_t chunks);
 
-// Bytes that came to the GPU, and that went back.
+// Return the bytes that migrated to the GPU, and those that migrated back.
 std::uint64_t bytes_in(const Counters& counters);
 std::uint64_t bytes_out(const Counters& counters);
 
 class Program {
  public:
-  // Objects are numbered from 1 in order of allocation, 2 MB aligned.
+  // Allocates an object. Objects are numbered from 1 in order of allocation, and 2 MB aligned.
   trace::ObjectId alloc(std::uint64_t bytes);
-  // A framework's tensor, numbered likewise.
+  // Allocates a framework's tensor, numbered in the same sequence.
   trace::ObjectId alloc_tensor(std::uint64_t bytes);
   void free(trace::ObjectId id) { add(trace::ObjectFree{id}); }
-  // The host writes pages [first, first + count); all of them by default.
+  // Makes the host write pages [first, first + count), by default all.
   void host(trace::ObjectId id, trace::AccessMode mode = trace::AccessMode::kWrite);
   void host(trace::ObjectId id, std::uint64_t first, std::uint64_t count, trace::AccessMode mode,
             std::int64_t gap_ns = 0);
-  // A kernel that touches whole objects, or nothing; change what it returns before the next call.
+  // Adds a kernel that touches whole objects, or nothing. Callers may change the returned record before the next call.
   trace::Kernel& kernel(const std::string& name, std::int64_t duration_ns, std::vector<trace::ObjectId> reads = {},
                         std::vector<trace::ObjectId> writes = {}, std::uint32_t stream = 0);
-  // One thread touches pages [first, first + count) of one object, ascending, one after the other.
+  // Adds a kernel in which one thread touches pages [first, first + count) of one object, ascending, one after the
+  // other.
   trace::Kernel& walk(const std::string& name, trace::ObjectId id, std::uint64_t first, std::uint64_t count,
                       trace::AccessMode mode = trace::AccessMode::kRead);
   void sync() { add(trace::Sync{}); }

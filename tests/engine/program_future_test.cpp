@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The knowledge of oracles: the order in which a program will use its memory, and its current position as reported by
-// the engine.
+// The knowledge of oracles: the order in which a program will use its memory, and the current position that the engine
+// reports.
 #include "sim/engine/program_future.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST(ProgramFuture, FreedMemoryEndsALife) {
   EXPECT_EQ(future.next_use(ContentIndex(0), 1), Future::kNever);
 }
 
-// Passes over more than memory holds.
+// Passes over more data than memory holds.
 Program scans(int passes, std::uint64_t mebibytes) {
   Program program;
   const auto a = program.alloc(mebibytes * kMiB);
@@ -76,7 +76,7 @@ TEST(Oracles, MinReloadsNoMoreThanItMust) {
   for (const char* oracle : {"min", "min_dirty"}) {
     options.evict.name = oracle;
     const RunResult result = program.run(options);
-    // The textbook: misses 8, then 2 or 3 per pass.
+    // Textbook values: 8 misses, then 2 or 3 per pass.
     EXPECT_LE(bytes_in(result.counters), (8 + 3 * 3) * kBlockBytes) << oracle;
     EXPECT_GE(bytes_in(result.counters), (8 + 3 * 2) * kBlockBytes) << oracle;
     EXPECT_LT(result.total, lrm.total) << oracle;
@@ -84,7 +84,7 @@ TEST(Oracles, MinReloadsNoMoreThanItMust) {
 }
 
 TEST(Oracles, MinKernelKeepsWhatTheNextKernelUses) {
-  // Kernels use A, B, A, C, A, ... in turns, two fit: A should stay.
+  // Kernels use A, B, A, C, A, ... in turn, and two fit: A should stay.
   Program program;
   std::vector<trace::ObjectId> objects;
   for (int i = 0; i < 4; ++i) {
@@ -101,7 +101,7 @@ TEST(Oracles, MinKernelKeepsWhatTheNextKernelUses) {
   options.prefetch.name = "always_2mb";
   options.evict.name = "min_kernel";
   const RunResult result = program.run(options);
-  // A once; of the other three, cyclic in one place: every time.
+  // A is loaded once; the other three, cyclic in one place, are loaded every time.
   EXPECT_EQ(bytes_in(result.counters), (1 + 12) * 2 * kBlockBytes);
 }
 

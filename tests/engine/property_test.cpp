@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of every program: bytes are conserved, runs repeat, costs never make a program faster.
+// Properties of every program: bytes are conserved, repeated runs are equal, higher costs never make a program faster.
 #include <gtest/gtest.h>
 
 #include "sim/common/error.h"
@@ -13,8 +13,8 @@
 namespace uvmsim {
 namespace {
 
-// A few objects and 40 operations on them. With `free_and_hint` also frees, discards and advice, after which pages may
-// come and go without a copy.
+// Makes a few objects and 40 operations on them. With `free_and_hint` also frees, discards and advice, after which
+// pages may migrate or be dropped without a copy.
 Program random_program(std::uint64_t seed, bool free_and_hint) {
   Random random(seed);
   Program program;
@@ -91,7 +91,8 @@ RunOptions random_options(std::uint64_t seed) {
   return options;
 }
 
-// Came = is there + went. Nothing else makes or takes pages here. (The audits inside check much more on the way.)
+// Bytes that migrated to the GPU = resident bytes + bytes that left. No other operation here creates or removes pages.
+// (The audits inside check much more.)
 TEST(Properties, BytesAreConserved) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(seed);
@@ -114,7 +115,7 @@ TEST(Properties, EveryRandomProgramEndsWithItsBooksInOrder) {
   }
 }
 
-// Iterations that follow one another from the first record to the end of the last work leave nothing out.
+// Iterations that follow one another from the first record to the end of the last work include all of the run.
 TEST(Properties, IdealTimesOfIterationsAddUpToThatOfTheRun) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);
@@ -144,11 +145,11 @@ TEST(Properties, IdealTimesOfIterationsAddUpToThatOfTheRun) {
       sum += iteration.ideal;
     }
     EXPECT_EQ(sum, result.ideal);
-    EXPECT_EQ(result.ideal, program.run(options).ideal);  // marks cost nothing
+    EXPECT_EQ(result.ideal, program.run(options).ideal);  // marks take no time
   }
 }
 
-// Whatever its streams and host wait for, a program that validates runs, and a program that does not is refused by
+// A program that validates runs, whatever its streams and host wait for; a program that does not validate is refused by
 // both.
 TEST(Properties, WhatValidatesRuns) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
@@ -185,7 +186,7 @@ TEST(Properties, WhatValidatesRuns) {
   }
 }
 
-// The counters are the sums of the events that tell of them.
+// The counters are the sums of the corresponding events.
 TEST(Properties, CountersAgreeWithEvents) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
@@ -221,9 +222,9 @@ TEST(Properties, TheSameRunGivesTheSameBytes) {
   }
 }
 
-// One thread, no prefetching, more data than memory: every fault, copy and eviction lies on the one path through the
-// program, so no cost can be raised without the program taking longer or as long. (With many lanes a later fetch may
-// find a fuller batch, and the program ends earlier.)
+// One thread, no prefetching, more data than memory: every fault, copy and eviction is on the only path through the
+// program, so a higher cost never makes the program faster. (With many lanes a later fetch may find a fuller batch, and
+// the program ends earlier.)
 Program fault_bound() {
   Program program;
   const auto data = program.alloc(4 * kBlockBytes);
@@ -249,7 +250,7 @@ void expect_monotone(const std::string& prefix) {
     RunOptions raised = options;
     const config::Parameter parameter = config::parameters(raised.system)[i];
     if (!parameter.key.starts_with(prefix) || !parameter.key.ends_with("_ns")) continue;
-    // Sleeping longer before the thread counts as asleep is a benefit, not a cost.
+    // If a thread counts as asleep only after a longer time, this is a benefit, not a cost.
     if (parameter.key == "costs.sleep_after_ns") continue;
     std::uint64_t& value = *std::get<std::uint64_t*>(parameter.target);
     value += value / 2 + 1000;
@@ -274,7 +275,7 @@ TEST(Properties, TheCostsThatAFaultMeetsAreOnItsWay) {
   EXPECT_EQ(extra(&config::DriverCosts::replay_ns), 1000 * c.replays);
   EXPECT_EQ(extra(&config::DriverCosts::batch_ns), 1000 * c.fault_batches);
   EXPECT_EQ(extra(&config::DriverCosts::evict_chunk_ns), 1000 * c.evictions);
-  // The host's last reads find what was evicted to it: such a fault maps, and moves nothing.
+  // The host's last reads fault on pages that were evicted to it: such a fault maps, and moves nothing.
   constexpr std::uint64_t kRemapped = 8;
   EXPECT_EQ(extra(&config::DriverCosts::cpu_remap_ns), 1000 * kRemapped);
   EXPECT_EQ(extra(&config::DriverCosts::cpu_fault_ns), 1000 * (c.cpu_faults - kRemapped));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs with iterations that all do the same, and results as text to compare.
+// Random programs with iterations that are all equal, and results as text to compare.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterations that are left out because they recur: the results are those of a full replay.
+// Iterations that are skipped because they recur: the results are those of a full replay.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ void expect_same_recurrence(const RunResult& some, const RunResult& whole) {
   EXPECT_EQ(some.recurring->first, whole.recurring->first);
   EXPECT_EQ(some.recurring->period, whole.recurring->period);
   const std::size_t end =
-      whole.first_repeated + whole.repeated - 1;  // the host runs ahead, and nothing like it follows the last
+      whole.first_repeated + whole.repeated - 1;  // the host runs ahead, and nothing similar follows the last pass
   for (std::size_t i = some.recurring->first; i + some.recurring->period < end; ++i) {
     const IterationResult &one = whole.iterations[i], &later = whole.iterations[i + some.recurring->period];
     EXPECT_EQ(one.end - one.begin, later.end - later.begin) << i;
@@ -65,7 +65,7 @@ TEST(Recurrence, ResultsAreThoseOfAFullReplay) {
     SCOPED_TRACE(seed);
     const Program program = random_training(seed);
     const RunOptions options = random_options(seed);
-    Watched watched;  // a watcher of events gets all of them
+    Watched watched;  // a sink for events receives those of all iterations
     const Replay whole = replay(program, options, &watched);
     const Replay some = replay(program, options, nullptr);
     EXPECT_EQ(whole.left_out, 0u);
@@ -83,9 +83,9 @@ TEST(Recurrence, ResultsAreThoseOfAFullReplay) {
 class MixedKinds {
  public:
   explicit MixedKinds(std::uint64_t seed) : seed_(seed) {}
-  // Iterations of these kinds, then two of kind 0, the last of which is the one that is repeated. All have as many
-  // records, so that what follows has the same numbers whatever came before: a kernel's random numbers follow from its
-  // number.
+  // Returns a program with iterations of these kinds, then two of kind 0, the last of which is the repeated one. All
+  // iterations have the same number of records, so that the following records have the same numbers in every history: a
+  // kernel's random numbers depend on its number.
   Program with(const std::vector<std::uint64_t>& kinds) const {
     Random sizes(seed_);
     Program p;
@@ -139,8 +139,8 @@ RunOptions random_settings(std::uint64_t seed, const Program& program) {
   return options;
 }
 
-// Histories that differ and end in one state go on alike. Recurrence of one history with itself shows less: its states
-// hardly differ in anything but what moves on all the time.
+// Different histories that end in one state continue alike. Recurrence within one history tests less: its states hardly
+// differ except in values that always change.
 TEST(Recurrence, HistoriesOfMixedKindsThatMeetGoOnAlike) {
   struct Next {
     std::string iteration;
@@ -168,7 +168,7 @@ TEST(Recurrence, HistoriesOfMixedKindsThatMeetGoOnAlike) {
       ASSERT_EQ(result.iterations.size(), options.iterations);
       const std::size_t first = result.iterations.size() - states.size();
       for (std::size_t i = 0; i + 1 < states.size();
-           ++i) {  // the host runs ahead, and nothing like it follows the last
+           ++i) {  // the host runs ahead, and nothing similar follows the last pass
         if (!states[i]) continue;
         const IterationResult& iteration = result.iterations[first + i];
         const Next next{fmt::format("{} ns, ideal {} ns\n{}", (iteration.end - iteration.begin).value,
@@ -211,7 +211,7 @@ TEST(Recurrence, WorkOnItsWayIsNotCompared) {
   EXPECT_EQ(replay(p, options, nullptr).left_out, 0u);
 }
 
-// Three iterations; between the marks of each whatever `f` adds.
+// Makes three iterations with the records that `f` adds between the marks of each.
 template <class F>
 void add_iterations(Program& p, F&& f) {
   for (const std::uint64_t index : {0u, 1u, 2u}) {
@@ -237,7 +237,7 @@ TEST(Recurrence, MemoryThatStaysFaultsInEveryIteration) {
   Program p;
   const auto weights = p.alloc(8 * kMiB);
   add_iterations(p, [&] { p.kernel("k", 100000, {}, {weights}); });
-  // The recorded ones before and behind the one that is repeated, two passes to see that they end alike.
+  // The recorded iterations before and after the repeated one, and two passes to see that they end alike.
   expect_recurs(p, options_with(2), 4);
 }
 
@@ -253,7 +253,7 @@ TEST(Recurrence, WhatFollowsUsesTheMemoryOfThePassThatCameLast) {
   p.kernel("after", 30000, {kept}, {weights});
   p.sync();
   p.free(kept);
-  // The kept object lies in one of two places in turn, so an even number is left out.
+  // The kept object alternates between two places, so an even number of passes is skipped.
   expect_recurs(p, options_with(4), 6);
 }
 
@@ -269,7 +269,7 @@ TEST(Recurrence, SeveralStreams) {
     p.kernel("consume", 70000, {first}, {second}, 1);
     p.record_event(1, 8);
     p.kernel("beside", 20000, {weights}, {});
-    // Stream 0, which they belong to, may not use them yet: they wait beyond the end of the iteration.
+    // Stream 0, to which they belong, may not use them yet: they wait beyond the end of the iteration.
     p.add(trace::TensorFree{first});
     p.add(trace::TensorFree{second});
   });
@@ -282,7 +282,7 @@ TEST(Recurrence, WithoutFaults) {
   Program none;
   add_iterations(none, [&] { none.kernel("k", 100'000'000); });
   expect_recurs(none, options_with(0), 4);
-  // The driver's thread sleeps ever longer, which after a while makes no difference.
+  // The driver's thread sleeps longer and longer, which after a while makes no difference.
   Program before;
   const auto data = before.alloc(4 * kMiB);
   before.kernel("load", 1000, {}, {data});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that access host memory in place: what comes over the link, and what it costs.
+// Kernels that access host memory in place: the bytes over the link, and their cost.
 #include "sim/engine/access_costs.h"
 
 #include <fmt/format.h>
@@ -48,14 +48,14 @@ class InPlace : public ::testing::Test {
   trace::ObjectId data = 0;
 };
 
-// 1000 rows of 512 bytes at 10000 bytes per us, each in a page of its own.
+// 1000 rows of 512 bytes at 10000 bytes per us, each in a separate page.
 TEST_F(InPlace, RowsPayTheirBytesNotTheirPages) {
   std::vector<trace::Extent> rows;
   for (std::uint64_t i = 0; i < 1000; ++i) rows.push_back({i * 8, 1, AccessMode::kRead});
   kernel(rows);
   const RunResult result = run();
   EXPECT_EQ(result.counters.remote_access_bytes, 1000 * kQuantum);
-  EXPECT_EQ(result.counters.kernel_ns, 1000 * kQuantum / 10);  // computing meanwhile
+  EXPECT_EQ(result.counters.kernel_ns, 1000 * kQuantum / 10);  // the kernel computes meanwhile
   EXPECT_EQ(result.counters.raw_faults, 0u);
 }
 
@@ -67,7 +67,7 @@ TEST_F(InPlace, SmallPiecesPayAtLeastTheirTurn) {
   EXPECT_EQ(run().counters.kernel_ns, 100000u);
 }
 
-// Reads and writes have a direction each, unless the link says that they share.
+// Reads and writes use separate directions, unless the link says that they share bandwidth.
 TEST_F(InPlace, UpdatesGoBothWays) {
   kernel({{0, 1000, AccessMode::kReadWrite}});
   RunResult result = run();
@@ -77,21 +77,21 @@ TEST_F(InPlace, UpdatesGoBothWays) {
   EXPECT_EQ(run().counters.kernel_ns, 2000 * kQuantum / 10);
 }
 
-// A kernel that computes longer than its data come takes no longer for them.
+// A kernel that computes longer than its data take to arrive is not slowed down.
 TEST_F(InPlace, ComputingHidesLoading) {
   kernel({{0, 10, AccessMode::kRead}});
   EXPECT_EQ(run().counters.kernel_ns, 1000u);
 }
 
-// Two warps of 32 threads with 16 bytes each under way bring 1024 bytes per latency of 2 us, and wait a little for the
-// link, too, which needs 5120 ns.
+// Two warps of 32 threads with 16 outstanding bytes each fetch 1024 bytes per latency of 2 us, and also wait a little
+// for the link, which takes 5120 ns.
 TEST_F(InPlace, FewWarpsWaitForTheLatency) {
   options.system.runtime.remote_latency_ns = 2000;
   kernel({{0, 100, AccessMode::kRead}}).block.x = 64;
   EXPECT_EQ(run().counters.kernel_ns, 100000u + 5120u * 5120 / 400000);
 }
 
-// Every touch again: host memory does not stay in the GPU's caches.
+// Every touch counts again: host memory does not stay in the GPU's caches.
 TEST_F(InPlace, TouchesCountEach) {
   trace::Kernel& touched = kernel({{0, 2, AccessMode::kRead}});
   touched.distribution = trace::Distribution::kThreadChunk;
@@ -151,7 +151,7 @@ class RemoteProduct : public ::testing::Test {
   RunOptions options = options_with(0);
 };
 
-// 16 x 16 tiles of 2048 x 2048: each input comes 16 times, the output goes once.
+// 16 x 16 tiles of 2048 x 2048: each input is read 16 times, the output is written once.
 TEST_F(RemoteProduct, BringsItsInputsOncePerTile) {
   constexpr std::uint64_t kBytes = std::uint64_t{2048} * 2048 * 4;
   product("sgemm_tn_tilesize128x128x8_stage3", 16, 16, kBytes);
@@ -169,7 +169,7 @@ TEST_F(RemoteProduct, AsksForAsMuchOfARowAsItsTileTakesAtOnce) {
   EXPECT_EQ(run().kernel_ns, 32 * kBytes / 32 * 10 + kBytes / 10);
 }
 
-// 2 x 2 tiles: the inputs are asked for twice, the output is stored once.
+// 2 x 2 tiles: the inputs are read twice, the output is stored once.
 TEST_F(RemoteProduct, AccessCountersSeeWhatComes) {
   constexpr std::uint64_t kBytes = std::uint64_t{256} * 256 * 4;
   options.system.driver.access_counter_migration = true;
@@ -199,7 +199,7 @@ std::vector<RemoteUse> uses_of(const char* name, trace::Dim3 grid, std::vector<A
   return engine::remote_use(kernel, accessed, 0, config::load_system("h200-sxm-pcie5").gpus.front());
 }
 
-// 4 x 8 tiles of 256 x 128 of 1024 x 1024; a cluster of two columns shares its rows.
+// 4 x 8 tiles of 256 x 128 for 1024 x 1024; a cluster of two columns shares its rows.
 TEST(RemoteUse, ClustersShareWhatTheyReceive) {
   constexpr std::uint64_t kBytes = 1024 * 1024 * 2;
   const auto uses =
@@ -208,7 +208,7 @@ TEST(RemoteUse, ClustersShareWhatTheyReceive) {
   EXPECT_EQ(uses[1].times_thousandths, 4000u);
 }
 
-// The gradient of 512 x 128 weights by 32 images of 512 and 128 channels.
+// The gradient of 512 x 128 weights from 32 images with 512 and 128 channels.
 TEST(RemoteUse, GradientsOfWeightsAddUpByAtomics) {
   const auto uses = uses_of("void wgrad_alg0_engine<float, 128, 5>", {4, 16, 256},
                             {{134217728 / 2, 0}, {134217728 * 2, 0}, {0, 512 * 128 * 4}});
@@ -219,7 +219,7 @@ TEST(RemoteUse, GradientsOfWeightsAddUpByAtomics) {
   EXPECT_TRUE(uses[2].atomics);
 }
 
-// A 3 x 3 window reads its image under nine places: 512 of 512 channels, 16 x 16 pixels of 32 images.
+// A 3 x 3 window reads its image at nine positions: 512 of 512 channels, 16 x 16 pixels of 32 images.
 TEST(RemoteUse, GradientsOfWeightsReadUnderTheWholeWindow) {
   constexpr std::uint64_t kImage = std::uint64_t{512} * 16 * 16 * 32 * 4;
   const auto uses = uses_of("sm80_xmma_wgrad_implicit_gemm_indexed_nhwckrsc_nhwc_tilesize32x32x8", {144, 16, 1},
@@ -243,7 +243,7 @@ TEST(RemoteUse, EverythingElseComesOnce) {
   EXPECT_TRUE(uses[0].plain() && uses[1].plain());
 }
 
-// Reads of launches of all sizes, as measured.
+// Bandwidths of reads in launches of all sizes agree with the measured ones.
 TEST(RemoteUse, BandwidthByLaunchIsThatMeasured) {
   const config::SystemConfig system = config::load_system("h200-sxm-pcie5");
   std::ifstream file(UVMSIM_SOURCE_DIR "/configs/measurements/remote_stream_h200.txt");
@@ -279,7 +279,7 @@ TEST(RemoteUse, BandwidthByLaunchIsThatMeasured) {
     }
   }
   EXPECT_EQ(compared, 42);
-  EXPECT_GE(within, 34);  // of the others most have the link nearly full
+  EXPECT_GE(within, 34);  // of the others, most use nearly all of the link
 }
 
 }  // namespace

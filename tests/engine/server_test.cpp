@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Writes on the host, reads on the GPU, round after round; half of it does not fit into `chunks`.
+// Writes on the host and reads on the GPU, round after round; half of the data does not fit into `chunks`.
 Program streaming(std::uint64_t chunks, int rounds) {
   Program p;
   const auto data = p.alloc(2 * chunks * kBlockBytes);
@@ -76,7 +76,7 @@ TEST(Server, SharedHostBandwidthSlowsDownAndMovesTheSame) {
     EXPECT_EQ(shared[i].counters.kernels, apart[i].counters.kernels);
   }
   EXPECT_EQ(text_of(apart[0]), text_of(apart[1]));
-  // The link of each could carry it all in this time; together they need at least twice as long.
+  // Each link alone could carry the bytes in this time; together they need at least twice as long.
   const std::uint64_t bytes = moved(shared[0]) + moved(shared[1]);
   EXPECT_GE(std::max(shared[0].total, shared[1].total).value, static_cast<std::int64_t>(bytes * 1000 / 10000));
 }
@@ -122,7 +122,7 @@ TEST(Server, EventsAreThoseOfTheirProgram) {
   for (const TransferEvent& transfer : second.transfers) EXPECT_EQ(transfer.device, 0);
   EXPECT_EQ(first.evictions.size(), results[0].counters.evictions);
   EXPECT_EQ(second.evictions.size(), results[1].counters.evictions);
-  // Events tell the clock's time, results count from the start.
+  // Events have the clock's time, results count from the start.
   EXPECT_GE(second.kernels.front().start, Nanoseconds(5000));
   EXPECT_LE(second.kernels.back().end - Nanoseconds(5000), results[1].iterations.back().end);
 }
@@ -146,13 +146,13 @@ TEST(Server, ARepeatedProgramRunsUntilTheOthersHaveEnded) {
     EXPECT_EQ(results[1].iterations[i].end, alone.iterations[i].end);
     EXPECT_EQ(text_of(results[1].iterations[i].counters), text_of(alone.iterations[i].counters));
   }
-  // It stops while it has work: one more would not have fitted.
+  // It stops while it has work: another iteration would not have fitted.
   const Nanoseconds last = alone.iterations.back().end - alone.iterations.back().begin;
   EXPECT_LE(alone.iterations.back().end, results[0].total);
   EXPECT_GT(alone.iterations.back().end + last + last, results[0].total);
 }
 
-// Kernels on devices 0 and 1 of the trace, which hand data to each other.
+// Kernels on devices 0 and 1 of the trace, which pass data to each other.
 Program spanning() {
   Program p;
   const auto a = p.alloc(6 * kBlockBytes), b = p.alloc(3 * kBlockBytes);
@@ -218,7 +218,7 @@ TEST(Server, SaysWhatCannotBe) {
   foresight[1].options.evict.name = "lrm";
   foresight[0].options.plan.name = "deepum";
   EXPECT_THAT(complaint_of(foresight), HasSubstr("program 'a': plan policy 'deepum' works for one program alone"));
-  // A mistake in a trace names its program, while another is repeated for ever.
+  // A mistake in a trace names its program, even while another program is repeated without end.
   Program far;
   far.kernel("k", 1000).device = 1;
   std::vector wrong{hosted("a", far, options, {0}), on("b", {1})};

@@ -45,10 +45,10 @@ std::size_t known_after(const std::function<std::int64_t(std::size_t)>& duration
 }
 
 TEST(Settled, ALearnerOfSevenIterationsIsNotJudgedAfterThree) {
-  // Seven that are all alike, as long as its table does not hold enough; then it gains.
+  // Seven iterations are all alike, until the policy's table holds enough; then it saves time.
   const auto late = [](std::size_t i) { return i < 7 ? 1000 : 400; };
   EXPECT_EQ(known_after(late), 7 + engine::kFewestAgreeing);
-  // Faster in each of seven.
+  // Each of seven iterations is faster than the previous one.
   const auto steady = [](std::size_t i) { return 1000 - 80 * static_cast<std::int64_t>(std::min<std::size_t>(i, 7)); };
   EXPECT_EQ(known_after(steady), 7 + engine::kFewestAgreeing);
   std::vector<std::int64_t> durations;
@@ -65,7 +65,7 @@ TEST(Settled, IterationsThatTakeTurns) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->first, 2u);
   EXPECT_EQ(found->period, 2u);
-  // Four recordings of other lengths, in a circle: three rounds tell.
+  // Four iterations of different lengths repeat in a cycle: three rounds are enough.
   const std::int64_t lengths[] = {900, 1400, 1000, 1200};
   EXPECT_EQ(known_after([&](std::size_t i) { return lengths[i % 4]; }), 12u);
   EXPECT_EQ(known_after([](std::size_t i) { return 1000 + 100 * static_cast<std::int64_t>(i % 6); }), 18u);
@@ -81,7 +81,7 @@ TEST(Settled, OfSeveralPeriodsTheShortest) {
 
 TEST(Settled, WhatNeverRestsIsSaidToBe) {
   EXPECT_EQ(known_after([](std::size_t i) { return 1000 + 30 * static_cast<std::int64_t>(i); }, 10), 0u);
-  // Half a per cent each: neighbours agree, the first and the last of eight do not.
+  // Each differs by half a per cent: neighbours agree, but the first and the last of eight do not.
   double time = 1'000'000;
   EXPECT_EQ(known_after([&](std::size_t) { return static_cast<std::int64_t>(time *= 0.995); }), 0u);
   std::uint64_t seed = 1;
@@ -107,7 +107,7 @@ TEST(Settled, TimesAgreeWithinTwoPerCent) {
   EXPECT_FALSE(settled(durations));
 }
 
-// Returns whether eight iterations agree, one of which has counted `other`.
+// Returns whether eight iterations agree if the counter of one is `other`.
 bool agree(std::uint64_t Counters::*counter, std::uint64_t most, std::uint64_t other) {
   std::vector<IterationResult> iterations = lasting(std::vector<std::int64_t>(8, 1000));
   for (IterationResult& iteration : iterations) iteration.counters.*counter = most;
@@ -134,20 +134,20 @@ TEST(Settled, CountsAgreeWithinFivePerCentOrSixteen) {
 }
 
 TEST(Settled, ARecurringStateIsProof) {
-  // The third iteration began as the second one did: all that follow are like these.
+  // The third iteration began in the same state as the second one: all later ones are equal to these.
   const std::vector<std::int64_t> three = {3000, 2000, 1000};
   EXPECT_FALSE(settled(three));
   const auto found = settled(three, RecurringIterations{2, 1});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->first, 2u);
   EXPECT_TRUE(found->exact);
-  // A period that has not been seen to its end is no proof yet.
+  // A period that has not completed is no proof.
   EXPECT_FALSE(settled({3000, 1000}, RecurringIterations{1, 2}));
   const auto two = settled({3000, 1000, 2000}, RecurringIterations{1, 2});
   ASSERT_TRUE(two);
   EXPECT_EQ(two->first, 1u);
   EXPECT_EQ(two->period, 2u);
-  // Iterations before the period may agree as well, and those of a period with each other.
+  // Iterations before the period may agree too, as may those of a period with each other.
   const auto earlier = settled({3000, 1001, 1000, 1005}, RecurringIterations{2, 2});
   ASSERT_TRUE(earlier);
   EXPECT_EQ(earlier->first, 1u);
@@ -190,7 +190,7 @@ TEST(Settled, WholePeriodsAreQuoted) {
   EXPECT_EQ(report::settled_text(*none, 1), "not settled after 1 iteration");
 }
 
-// Prefetches what a kernel names, but only once it has seen that kernel seven times.
+// Prefetches the memory of a kernel, but only after it has seen that kernel seven times.
 class LateLearner final : public policy::Planner {
  public:
   static constexpr std::uint64_t kLessons = 7;
@@ -220,7 +220,7 @@ class LateLearner final : public policy::Planner {
   std::vector<BlockIndex> wanted_;
 };
 
-// New data of the host in every iteration, which a kernel reads after another one has computed.
+// In every iteration the host writes new data, which a kernel reads after another one has computed.
 Program reads_new_data() {
   Program p;
   for (const std::uint64_t index : {0u, 1u, 2u}) {
@@ -259,11 +259,11 @@ TEST(UntilSettled, ALateLearnerIsWaitedFor) {
       << "and the pass in progress, and the last one that is recorded";
   EXPECT_GT(result.iterations[6].counters.fault_batches, 0u);
   EXPECT_EQ(quoted->counters.fault_batches, 0u);
-  // Up to its end it equals the run without this choice.
+  // Up to its end the run equals the one without this option.
   options.until_settled = false;
   const RunResult all = program.run(options);
   ASSERT_EQ(all.iterations.size(), 40u);
-  // (The host runs ahead of the last pass, to something else.)
+  // (The host runs ahead of the last pass, and what follows differs.)
   for (std::size_t i = 0; i + 1 < result.first_repeated + result.repeated; ++i) {
     EXPECT_EQ(result.iterations[i].index, i);
     EXPECT_EQ(result.iterations[i].begin, all.iterations[i].begin) << i;
@@ -271,7 +271,7 @@ TEST(UntilSettled, ALateLearnerIsWaitedFor) {
     EXPECT_EQ(text_of(result.iterations[i].counters), text_of(all.iterations[i].counters)) << i;
   }
   EXPECT_EQ(report::settled_iterations(all)->learning, LateLearner::kLessons);
-  // Too few to see it, the run says so.
+  // With too few iterations, the run says that it has not settled.
   options.iterations = 12;
   EXPECT_FALSE(report::settled_iterations(program.run(options))->is_settled);
 }

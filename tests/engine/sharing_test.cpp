@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several programs on one GPU: whose turn it is, what they take from each other, and what stays as if alone.
+// Several programs on one GPU: the order of turns, the memory that they take from each other, and what is the same as
+// when running alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ Program computing(std::vector<std::int64_t> durations_ns) {
   return p;
 }
 
-// A buffer read by kernels in turn, all of it each time.
+// Kernels read a buffer in turn, all of it each time.
 Program reading(std::uint64_t blocks, int kernels, std::int64_t duration_ns) {
   Program p;
   const auto data = p.alloc(blocks * kBlockBytes);
@@ -51,7 +52,7 @@ struct Pair {
   }
 };
 
-// When each of several kernels that start at once ends, by the rule.
+// Returns the ends of several kernels that start at the same time, by the rule.
 std::vector<std::int64_t> round_robin(std::vector<std::int64_t> left, std::int64_t start) {
   std::vector<std::int64_t> ends(left.size());
   std::int64_t now = start;
@@ -94,7 +95,7 @@ TEST(Sharing, AVisitorHasTheGpuAtOnceWhenItsOwnerHadASlice) {
     EXPECT_EQ(results[1].total.value, alone + kSwitch) << later;
     EXPECT_EQ(results[0].total.value, pair.a.run(pair.options).total.value + visit + 2 * kSwitch) << later;
   }
-  // One that comes early waits until the owner's slice is over.
+  // A program that starts early waits until the owner's slice ends.
   const auto early = pair.run(GpuSharing::kTimeSlices, 1000000);
   EXPECT_EQ(early[1].total.value, alone + kSwitch + kSlice - 1000000);
 }
@@ -115,17 +116,17 @@ TEST(Sharing, WhatFitsMovesAsAloneAndTakesTurns) {
     EXPECT_EQ(results[i].counters.chunk_allocations, alone[i].counters.chunk_allocations);
     EXPECT_EQ(results[i].counters.evictions, 0u);
   }
-  // 40 ms of kernels; from 2.091 ms each on a switch.
+  // The kernels take 40 ms; after 2.091 ms each there is a switch.
   const std::int64_t last = std::max(results[0].total, results[1].total).value;
   EXPECT_GT(last, 40000000 + 40000000 / kSlice * kSwitch);
   EXPECT_LT(last, 1.1 * static_cast<double>(alone[0].total.value + alone[1].total.value));
 }
 
-// Kernels that keep all their memory end as recorded, whether memory may be taken away or not.
+// Kernels that keep all their memory take their recorded time, whether or not their memory could be evicted.
 TEST(Sharing, KernelsThatLoseNothingTakeTheirRecordedTime) {
   Pair pair{reading(6, 20, 1000000), reading(9, 20, 1000000), sharing_options(15)};
   const auto surely = pair.run();
-  pair.options.capacity_bytes = 16 * kBlockBytes;  // and one of the programs asks for memory that it never touches
+  pair.options.capacity_bytes = 16 * kBlockBytes;  // one of the programs also allocates memory that it never touches
   pair.b.alloc(4 * kBlockBytes);
   const auto perhaps = pair.run();
   for (int i = 0; i < 2; ++i) {
@@ -155,7 +156,7 @@ TEST(Sharing, TheyTakeMemoryFromEachOtherAndNeverMoreThanThereIs) {
   EXPECT_EQ(pair.b.run(pair.options).counters.evictions, 0u);
 }
 
-// Eight chunks each, of programs that each want more than half of the ten.
+// Two programs get eight chunks each, of which each requests more than half of ten.
 TEST(Sharing, AQuotaIsKept) {
   const std::uint64_t chunks = 10;
   for (const std::uint64_t percent : {30, 60, 80}) {
@@ -163,7 +164,7 @@ TEST(Sharing, AQuotaIsKept) {
     Pair pair{reading(8, 12, 300000), reading(8, 12, 300000), sharing_options(chunks)};
     pair.options.evict = {"quota", {{"0", std::to_string(percent)}}};
     const auto results = pair.run();
-    // Once it has its share, a process loses nothing of it: what others took from it, it had beyond that.
+    // A process with no more than its quota loses nothing: memory that others took from it exceeded the quota.
     const std::uint64_t kept = chunks * percent / 100;
     const auto [a, b] = std::pair(results[0], results[1]);
     EXPECT_LE(b.evicted_from[0], a.counters.chunk_allocations - a.evicted_from[0] - std::min<std::uint64_t>(kept, 8));
@@ -172,7 +173,7 @@ TEST(Sharing, AQuotaIsKept) {
     }
     EXPECT_GT(b.evicted_from[1], 0u);
   }
-  // Quotas of more than all of it are shares of their sum.
+  // Quotas that add up to more than all memory are scaled by their sum.
   Pair pair{reading(8, 12, 300000), reading(8, 12, 300000), sharing_options(chunks)};
   pair.options.evict = {"quota", {{"0", "100"}, {"1", "100"}}};
   const auto both = pair.run();
@@ -188,7 +189,7 @@ TEST(Sharing, TheImportantProcessLosesNothingWhileOthersHaveMemory) {
   EXPECT_EQ(results[0].evicted_from[1], 0u);
   EXPECT_EQ(results[1].evicted_from[1], 0u);
   EXPECT_GT(results[1].evicted_from[0], 0u);
-  // Alone they are the driver's own policy.
+  // If it runs alone, each of these policies acts like the driver's.
   for (const char* policy : {"quota", "priority", "working_set"}) {
     RunOptions one = pair.options;
     one.capacity_bytes = 6 * kBlockBytes;
@@ -205,7 +206,7 @@ TEST(Sharing, AProgramOfHigherPriorityTakesItsTurnWheneverItWantsTo) {
   const auto results = pair.run(GpuSharing::kTimeSlices, 1000000);  // within the first slice of the other
   EXPECT_EQ(results[1].total.value, pair.b.run(pair.options).total.value + kSwitch);
   EXPECT_EQ(results[0].total.value, pair.a.run(pair.options).total.value + 9000000 + 2 * kSwitch);
-  // Equal numbers are the GPU's own order.
+  // Equal numbers give the GPU's own order.
   pair.options.schedule = {"priority", {{"0", "7"}, {"1", "7"}}};
   const auto equal = pair.run();
   pair.options.schedule = {"round_robin", {}};

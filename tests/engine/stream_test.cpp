@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams run side by side; events order them.
+// Streams run concurrently; events order them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST(Streams, AnEventRecordedAgainIsWaitedForAgain) {
   EXPECT_GE(watched.kernel("consumer").start, watched.kernel("second").end);
 }
 
-// Forks and joins of libraries: one event for both ways, all issued before any of it runs.
+// Forks and joins as in libraries: one event for both directions, all issued before any of it runs.
 TEST(Streams, EachWaitIsForTheRecordingIssuedLastBefore) {
   Program program;
   program.kernel("before", 200000, {}, {}, 0);
@@ -142,7 +142,7 @@ TEST(Streams, FaultingKernelsShareTheServiceThread) {
   EXPECT_LT(total(2), total(1));  // one computes while the other waits
 }
 
-// CUDA driver API, cuStreamWaitEvent and cuEventSynchronize: an event of which nothing was recorded is over.
+// CUDA driver API, cuStreamWaitEvent and cuEventSynchronize: an event that was never recorded counts as complete.
 TEST(Streams, NobodyWaitsForAnEventBeforeItsFirstRecord) {
   const auto end_of_waiter = [](bool waits, bool records) {
     Program program;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that walk their own share of an operand in accesses smaller than a page: which pages they are on, against a
-// plain second implementation, and what that means beyond memory.
+// Threads that each walk a part of an operand in accesses smaller than a page: the pages that they touch, against a
+// second, simple implementation, and the effect if memory is too small.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -19,7 +19,8 @@ struct Walk {
   engine::SectionRun section;
 };
 
-// `threads` threads in blocks of `block`, a share of `pages` pages in all, `accesses` to each page of a share.
+// Makes a walk of `threads` threads in blocks of `block`, over `pages` pages in all, with `accesses` to each page of a
+// thread's part.
 Walk walk_of(std::uint64_t threads, std::uint32_t block, std::uint64_t pages, std::uint32_t accesses) {
   engine::KernelWork work;
   work.pattern = engine::Pattern::kThreads;
@@ -44,8 +45,8 @@ Walk walk_of(std::uint64_t threads, std::uint32_t block, std::uint64_t pages, st
   return {std::move(work), std::move(run)};
 }
 
-// Page of a thread in a step, as the share [t/T, (t+1)/T) in equal steps says; `pages` is a multiple of `threads`, or
-// the other way round.
+// Returns the page of a thread in a step, if the part [t/T, (t+1)/T) is walked in equal steps; `pages` is a multiple of
+// `threads`, or the reverse.
 std::uint64_t page_of(std::uint64_t thread, std::uint64_t threads, std::uint64_t pages, std::uint64_t step,
                       std::uint64_t steps) {
   if (pages < threads) return thread * pages / threads;
@@ -82,7 +83,7 @@ TEST(ThreadPages, AreThoseOfEachThreadsShare) {
   }
 }
 
-// Also where pages and threads do not divide one another, every page has a thread.
+// Every page has a thread, even if neither the number of pages nor that of threads divides the other.
 TEST(ThreadPages, CoverTheOperand) {
   for (std::uint64_t pages = 1; pages < 300; ++pages) {
     const Walk walk = walk_of(96, 96, pages, 3);
@@ -100,7 +101,7 @@ TEST(ThreadPages, CoverTheOperand) {
   }
 }
 
-// Skipping is right only if every step before the one it names finds its pages, and that one does not.
+// Skipping is correct only if all steps before the named one find their pages, and the named one does not.
 TEST(ThreadPages, ClearStepsEndAtTheFirstMissingPage) {
   Random random(1);
   const std::uint64_t threads = 64;
@@ -146,7 +147,7 @@ RunResult run(const trace::GeneratorOptions& generator, const RunOptions& option
 trace::GeneratorOptions rows() {
   trace::GeneratorOptions generator;
   generator.pattern = "row_per_thread";
-  generator.bytes = 32 * kMiB;  // 512 rows, 32 to a VA block: a block is what a warp needs
+  generator.bytes = 32 * kMiB;  // 512 rows, 32 per VA block: a warp needs one block
   generator.stride_bytes = 64 * kKiB;
   generator.block = 128;
   generator.duration_ns = 4000000;
@@ -161,7 +162,7 @@ TEST(RowPerThread, MovesEveryPageOnceWhenItFits) {
   }
 }
 
-// More threads than accesses: the first ones make them all.
+// With more threads than accesses, the first threads make all accesses.
 TEST(ThreadPages, NoAccessIsLostAmongIdleThreads) {
   for (const std::uint32_t blocks : {4u, 1u << 22}) {
     for (const bool listed : {false, true}) {
@@ -192,8 +193,8 @@ TEST(RowPerThread, TakesItsDurationWhenEverythingIsThere) {
   EXPECT_EQ(result.iterations[1].counters.kernel_ns, 4000000u);
 }
 
-// The cliff: a warp reads a page 1024 times, and with too little memory for all warps its block leaves in between. One
-// that takes a page at once loses nothing.
+// The cliff: a warp reads a page 1024 times, and if memory is too small for all warps, its block is evicted in between.
+// A warp that reads a page at once loses nothing.
 TEST(RowPerThread, BringsPagesBackManyTimesOnlyIfItReturnsToThem) {
   RunOptions options = options_with(8);
   const Counters once = run(rows(), options, 0).counters;

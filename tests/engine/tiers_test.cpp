@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole programs on GPU, host and SSD: a host that is large enough changes nothing, every policy runs on three tiers,
-// no bound is beaten, and what is counted is what was seen.
+// no bound is beaten, and counters agree with events.
 #include <gtest/gtest.h>
 
 #include "sim/common/error.h"
@@ -41,7 +41,7 @@ std::vector<std::uint64_t> numbers_of(const RunResult& result) {
   return numbers;
 }
 
-// Programs that wait for an event behind themselves are refused.
+// Programs in which a stream waits for an event that it records later itself are refused.
 template <class F>
 void for_programs(std::uint64_t count, F&& f) {
   std::uint64_t ran = 0;
@@ -62,7 +62,7 @@ TEST(Tiers, AHostThatHoldsEverythingChangesNothing) {
     RunOptions three = two;
     limit_host(three.system, 4096);
     EXPECT_EQ(numbers_of(program.run(three)), numbers_of(program.run(two)));
-    three.system.ssd = {};  // nor does the lack of an SSD that nobody needs
+    three.system.ssd = {};  // the missing SSD is not needed either
     EXPECT_EQ(numbers_of(program.run(three)), numbers_of(program.run(two)));
   });
 }
@@ -122,8 +122,8 @@ TEST(Tiers, WithoutAnSsdAFullHostIsAnError) {
   }
 }
 
-// A scan of three tiers: what the GPU cannot hold goes to the host, what that cannot hold to the SSD, and the next scan
-// reads it back; of 6 blocks 1 stays on the GPU and 2 on the host.
+// A scan over three tiers: data that do not fit into the GPU go to the host, and from there to the SSD, and the next
+// scan reads them back. Of 6 blocks 1 stays on the GPU and 2 on the host.
 TEST(Tiers, AScanCascades) {
   Program program;
   const auto data = program.alloc(6 * kBlockBytes);
@@ -137,7 +137,7 @@ TEST(Tiers, AScanCascades) {
   EXPECT_EQ(bytes_in(c), 12 * kBlockBytes);
 }
 
-// An iteration that recurs is left out exactly, with what lies where on three tiers.
+// A recurring iteration is skipped exactly, including the places of data on three tiers.
 TEST(Tiers, RecurrenceIsExact) {
   Program program;
   const auto data = program.alloc(6 * kBlockBytes);
@@ -150,7 +150,7 @@ TEST(Tiers, RecurrenceIsExact) {
   RunOptions options = options_with(2);
   limit_host(options.system, 2, kBigPageBytes);
   options.iterations = 40;
-  Storage watched;  // a watcher of events gets every iteration
+  Storage watched;  // a sink for events receives those of every iteration
   EXPECT_EQ(numbers_of(program.run(options)), numbers_of(program.run(options, &watched)));
   EXPECT_GT(watched.reads, 40u);
 }

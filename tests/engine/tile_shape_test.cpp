@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of matrix products against those that PyTorch was asked for, their stores page by page, and that nothing of an
-// output is left out whatever a kernel claims to be.
+// Shapes of matrix products against those that PyTorch was called with, and their stores page by page. No part of an
+// output is left out, whatever a kernel's name claims.
 #include "sim/engine/tile_shape.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ TileShape shape_of(const char* name, trace::Dim3 grid, const ProductBytes& bytes
   return TileShape::of_product(kernel, trace::matrix_tile_by_name(name), bytes);
 }
 
-// C[m][n] of fp32 from A[m][k] and B[k][n].
+// Returns the bytes of C[m][n] in fp32 from A[m][k] and B[k][n].
 ProductBytes product(std::uint64_t m, std::uint64_t n, std::uint64_t k) { return {4 * m * n, 4 * m * k, 4 * k * n}; }
 
 struct Known {
@@ -39,7 +39,7 @@ struct Known {
   std::uint64_t m, n, k, batches, slices, rows, columns, swizzle;
 };
 
-// Grids as an H200 ran them.
+// Grids as launched on an H200.
 TEST(TileShape, FollowsFromNamesGridsAndSizes) {
   const std::vector<Known> known = {
       {kCutlass, {256, 2, 1}, 4096, 3072, 768, 1, 1, 32, 12, 8},
@@ -80,7 +80,7 @@ TEST(TileShape, BatchesAreToldFromSlicesByTheSizeOfTheOutput) {
   EXPECT_EQ(batched.slices, 1u);
   EXPECT_EQ(batched.rows, 4u);
   EXPECT_EQ(batched.columns, 2u);
-  // Slices of a sum that each write a matrix of their own are like batches.
+  // Slices of a sum that each write a separate matrix are treated like batches.
   EXPECT_EQ(shape_of(kCutlass, {24, 1, 7}, {7 * 4 * 768 * 768, 4 * 4096 * 768, 4 * 4096 * 768}).batches, 7u);
 }
 
@@ -101,7 +101,7 @@ TEST(TileShape, BlocksOfASwizzledGridTakeColumnsSideBySide) {
   EXPECT_EQ(second_y.row, 1u);
   EXPECT_EQ(second_y.column, 9u);
   EXPECT_FALSE(second_y.idle(shape));
-  EXPECT_TRUE(TilePlace(shape, 256 + 4).idle(shape));  // columns 12 to 15 are not there
+  EXPECT_TRUE(TilePlace(shape, 256 + 4).idle(shape));  // columns 12 to 15 do not exist
 }
 
 struct Collector {
@@ -136,7 +136,7 @@ TEST(ProductStores, RowByRowAtTheTilesColumns) {
   EXPECT_THAT(pages, ElementsAre(128 * 3 + 1, 129 * 3 + 1, 130 * 3 + 1, 131 * 3 + 1));
 }
 
-// Measured: a warp stores rows 0, 4, 8 and 12 at once, the next one those 64 rows below.
+// Measured: a warp stores rows 0, 4, 8 and 12 at once, the next warp those 64 rows below.
 TEST(ProductStores, CutlassStoresFourRowsAtOnce) {
   const TileShape shape = shape_of(kCutlass, {256, 2, 1}, product(4096, 3072, 768));
   std::vector<std::uint64_t> pages = stores(shape, output_of(4u * 4096 * 3072), 0);
@@ -151,7 +151,7 @@ TEST(ProductStores, EveryPageOfEveryOutputIsWrittenAndNoOther) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto number = [&](unsigned most) { return static_cast<std::uint32_t>(1 + random.below(most)); };
-    // Half of them are real products, half are random claims.
+    // Half of them are real products, the others have random names.
     trace::Dim3 grid{number(200), random.below(2) == 0 ? 1 : number(12), number(4)};
     ProductBytes bytes{4 * number(1 << 23), 4 * number(1 << 20), random.below(5) == 0 ? 0 : 4 * number(1 << 20)};
     const char* const name = names[random.below(5)];
@@ -172,7 +172,7 @@ TEST(ProductStores, EveryPageOfEveryOutputIsWrittenAndNoOther) {
   }
 }
 
-// matmul_2048: the second input runs across the sum; its rows are 2 pages, a tile has 1 KB of each.
+// matmul_2048: the second input runs across the sum; its rows have 2 pages, and a tile uses 1 KB of each.
 TEST(CrossPages, EveryTileTakesItsPartOfEveryRow) {
   KernelWork work;
   work.tile = shape_of(kCutlass, {128, 1, 1}, product(2048, 2048, 2048));
@@ -227,7 +227,7 @@ ConvolutionShape convolution_of(trace::Dim3 grid, std::uint64_t images, std::uin
   return ConvolutionShape::of(kernel, (images * channels * pixels * 4 + 511) / 512 * 512, known_images);
 }
 
-// Grids as an H200 ran them: 32 x 64 x 56 x 56 and 16 x 192 x 17 x 17 outputs.
+// Grids as launched on an H200: 32 x 64 x 56 x 56 and 16 x 192 x 17 x 17 outputs.
 TEST(ConvolutionShape, FollowsFromNameGridSizeAndImages) {
   const ConvolutionShape shape = convolution_of({2, 784, 1}, 32, 64, 56 * 56, 32);
   EXPECT_EQ(shape.images, 32u);
@@ -286,7 +286,7 @@ KernelWork planes_of(std::uint64_t images) {
   return work;
 }
 
-// Blocks that store an operand of so many pages.
+// Makes a section of blocks that store an operand of `pages` pages.
 Section storing(std::uint64_t units, std::uint64_t pages, const PlaneSweep& loads, const PlaneSweep& stores) {
   Section plan;
   plan.units = units;
@@ -346,12 +346,12 @@ TEST(PlanePages, TilesOfATranspositionCoverTheTensorOnce) {
     }
     EXPECT_THAT(touched, ::testing::Each(1));
   }
-  // Block (1, 0) of the second image: pixels 32 to 49, channels 0 to 31.
+  // Block (1, 0) of the second image has pixels 32 to 49 and channels 0 to 31.
   EXPECT_EQ(plane_of(work, section, true, 5, 2).begin, (50 + 32 + 2) * 40u);
   EXPECT_EQ(plane_of(work, section, false, 5, 2).begin, (40 + 2) * 50 + 32u);
 }
 
-// A block has a slice of the input, then a piece of each of 3 frequencies.
+// A block has a slice of the input, then a part of each of 3 frequencies.
 TEST(PlanePages, ATransformStoresEveryFrequency) {
   const KernelWork work = planes_of(3);
   Section plan = storing(2, 6, {0, 1, 1}, {1, 1, 1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations of one GPU for another, by hand.
+// Durations of one GPU converted to another, computed by hand.
 #include "sim/engine/time_scale.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ config::GpuConfig slow() {
   return gpu;
 }
 
-// Reads one object, in quanta of 1000 bytes.
+// Makes a kernel that reads one object, in quanta of 1000 bytes.
 trace::Kernel kernel(const std::string& name, std::int64_t duration_ns, std::uint64_t kilobytes) {
   trace::Kernel k;
   k.name = name;
@@ -64,22 +64,24 @@ TEST(TimeScale, FactorsAreTheRatiosOfThePeaks) {
 }
 
 TEST(TimeScale, MemoryBound) {
-  // 90 MB in 100 us are 900 GB/s, nine tenths of the peak: all of its time is memory's.
+  // 90 MB in 100 us are 900 GB/s, nine tenths of the peak: memory limits all of its time.
   TimeScaleResult result;
   EXPECT_EQ(scaled(kernel("copy", 100000, 90000), &result), 400000);
   EXPECT_EQ(result.memory.kernels, 1u);
   EXPECT_EQ(result.memory.recorded_ns, 100000u);
   EXPECT_EQ(result.memory.scaled_ns, 400000u);
-  EXPECT_EQ(scaled(kernel("copy", 100000, 500000), nullptr), 400000);  // more than the peak: from the caches
-  EXPECT_EQ(scaled(kernel("gemm", 100000, 90000)), 400000);            // whatever it computes
+  // more than the peak, so the data come from caches
+  EXPECT_EQ(scaled(kernel("copy", 100000, 500000), nullptr), 400000);
+  EXPECT_EQ(scaled(kernel("gemm", 100000, 90000)), 400000);  // whatever it computes
 }
 
 TEST(TimeScale, PartlyMemory) {
-  // 72 MB in 100 us: 80 us of memory, 320 on the other GPU; its own work 250. The longer one counts.
+  // 72 MB in 100 us: 80 us of memory, which take 320 on the other GPU; its own work takes 250. The longer one counts.
   TimeScaleResult result;
   EXPECT_EQ(scaled(kernel("strided", 100000, 72000), &result), 320000);
   EXPECT_EQ(result.memory.kernels, 1u);
-  EXPECT_EQ(scaled(kernel("strided", 100000, 45000), &result), 250000);  // 50 us of memory: 200 there
+  // 50 us of memory, which take 200 on the other GPU
+  EXPECT_EQ(scaled(kernel("strided", 100000, 45000), &result), 250000);
   EXPECT_EQ(result.sm.kernels, 1u);
   EXPECT_EQ(result.memory.kernels, 0u);
 }
@@ -149,7 +151,7 @@ TEST(TimeScale, UnknownGpuAndFixedFactor) {
   EXPECT_THROW(fixed.apply(k), InputError);
 }
 
-// Names as the libraries give them.
+// Names as in the libraries.
 TEST(TimeScale, Arithmetic) {
   const auto of = [](const char* name) {
     trace::Kernel k;
@@ -170,7 +172,7 @@ TEST(TimeScale, Arithmetic) {
             Arithmetic::kOther);
 }
 
-// In a run: kernels scale, the host's time does not, and the ideal goes along.
+// In a run kernels are scaled, the host's time is not, and the ideal time changes accordingly.
 TEST(TimeScale, InARun) {
   const auto program = [](std::int64_t gap_ns) {
     uvmsim::Program p;

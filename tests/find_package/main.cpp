@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links libuvmsim and asks it something that only works when the built-in policies survived the link.
+// Links libuvmsim and makes a call that only works if the link kept the built-in policies.
 #include <cstdio>
 
 #include "sim/common/units.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim fit`: every figure of it is one that `uvmsim run` prints.
+// `uvmsim fit`: each of its figures is one that `uvmsim run` prints.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

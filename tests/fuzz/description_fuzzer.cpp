@@ -56,7 +56,7 @@ constexpr std::string_view kValues[] = {"0",
                                         "\"\\n\\u0000\"",
                                         "\"\xff\""};
 
-// The number or the text that begins at the first place from `from` on where one can.
+// Returns the first number or text that begins at or after `from`.
 std::string_view value_at(std::string_view text, std::size_t from) {
   constexpr std::string_view kNumber = "+-.0123456789eE";
   const std::size_t begin = text.find_first_of("-0123456789\"", from);
@@ -65,7 +65,7 @@ std::string_view value_at(std::string_view text, std::size_t from) {
   return text.substr(begin, end == std::string_view::npos ? end : end + 1 - begin);
 }
 
-// A planned sweep is two files: the first line is one, the rest the other. Its checksum is put right.
+// Writes a planned sweep, which is two files: the first line is one, the rest the other. Corrects its checksum.
 void write_plan(const uvmsim::Folder& folder, std::string_view bytes) {
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
   const std::string_view points = bytes.substr(std::min(end + 1, bytes.size()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as what tools record: the tracer's own logs, joined into a trace, logs of AccelProf and requests of
-// libCacheSim. What a reader takes must give a trace that the validator takes.
+// Passes any bytes as recordings of tools: the tracer's own logs, joined into a trace, logs of AccelProf and requests
+// of libCacheSim. Input that a reader accepts must give a trace that the validator accepts.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,7 @@ void import(Importer& importer) {
   require(taken([&] { validator.finish(); }));
 }
 
-// The log of the timing pass and, behind a line `--`, that of the access pass.
+// Merges the log of the timing pass with that of the access pass, which follows a line `--`.
 void merge(std::string_view bytes) {
   using namespace uvmtrace;
   constexpr std::string_view kBetween = "\n--\n";

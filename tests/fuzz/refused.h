@@ -13,7 +13,7 @@ inline void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// Calls f, which may throw InputError and nothing else. Whether it returned.
+// Calls f, which may throw only InputError. Returns whether it did not throw.
 template <class F>
 bool taken(F&& f) {
   try {

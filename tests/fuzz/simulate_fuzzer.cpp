@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small program of any shape on a system of any settings under any policies: what check_system() and the policies'
-// own checks accept must run to its end, with the model's checks on, and give the same numbers twice.
+// Runs a small program of any shape on a system of any settings under any policies. Input that check_system() and the
+// policies' own checks accept must run to its end, with the model's checks on, and give the same numbers twice.
 #include <fmt/format.h>
 #include <fuzzer/FuzzedDataProvider.h>
 
@@ -53,7 +53,7 @@ std::string any_value(Bytes& bytes) {
 
 std::string allowed_value(Bytes& bytes, const policy::Parameter& parameter) {
   switch (parameter.type) {
-    case policy::ParameterType::kInteger: {  // larger tables take only memory
+    case policy::ParameterType::kInteger: {  // larger tables only take more memory
       const auto [least, most] = parameter.integer_range;
       return std::to_string(bytes.ConsumeIntegralInRange(least, std::clamp<std::int64_t>(100'000, least, most)));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a trace: the reader, the validator and the importer may refuse them with InputError and nothing else,
-// and what they accept must survive being written and read again.
+// Passes any bytes as a trace: the reader, the validator and the importer may refuse them only with InputError, and
+// accepted records must be the same after writing and reading.
 //
 // Mutated bytes rarely pass the checksum of a zstd frame. So input that is neither zstd nor JSON stands for the content
 // of one frame and is compressed here.
@@ -24,7 +24,7 @@ namespace {
 using fuzz::require;
 using fuzz::taken;
 
-// All records as JSON lines; empty when the bytes are refused.
+// Returns all records as JSON lines; empty if the bytes are refused.
 std::string lines_of(std::string_view bytes) {
   std::string lines;
   const bool whole = taken([&] {

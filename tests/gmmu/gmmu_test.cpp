@@ -118,7 +118,8 @@ TEST(Touch, OneSmTouchingPageByPageSeesTheSame) {
   Gmmu bulk(small_config(), 1, bulk_counters.gmmu), exact(small_config(), 1, exact_counters.gmmu);
   for (int i = 0; i < 3000; ++i) {
     const BlockIndex block(random.below(64));
-    // Bulk goes by size within each half of a block, page by page does not: no half has both sizes here.
+    // Bulk touches go by entry size within each half of a block, single touches go page by page. In this test no half
+    // has both sizes, so the order is the same.
     const EntrySizes sizes = block.value % 4 == 3 ? EntrySizes{false, 0x0000ffff} : sizes_of(block.value);
     const PageMask pages = random_pages(random);
     bulk.touch(block, pages, sizes, 1);
@@ -157,8 +158,9 @@ TEST(Touch, StallIsWhatSmallEntriesCostBeyondTwoMegabytes) {
     return gmmu.touch(BlockIndex(block), PageMask::all(), sizes, 8);
   };
   touch(0, EntrySizes::all(EntrySize::k2M));
-  // Block 1's translation would have come with block 0's. Instead: two walks, of 2 and 1 reads (level 1 and both lines
-  // of the table; level 2 is cached), over 8 SMs with 2 misses each and 4 walkers.
+  // With a 2 MB entry, block 1's translation would have been fetched with block 0's. Here there are two walks instead,
+  // of 2 and 1 reads (level 1 and both lines of the table; level 2 is cached), over 8 SMs with 2 misses each and 4
+  // walkers.
   const std::int64_t latency_ps = 2 * (kL2 + kCached) * 1000 / 16, reads_ps = 3 * kRead * 1000 / 4;
   EXPECT_EQ(touch(1, EntrySizes::all(EntrySize::k64K)), Nanoseconds((latency_ps + reads_ps) / 1000));
   EXPECT_EQ(touch(1, EntrySizes::all(EntrySize::k64K)), Nanoseconds(0));  // both entries are in L1
@@ -253,7 +255,7 @@ TEST(Invalidate, PagesAreDroppedOneByOne) {
   gmmu.translate(0, block, 0, EntrySize::k4K);
   gmmu.translate(0, block, 0, EntrySize::k64K);
   gmmu.invalidate_pages(block, PageMask::range(3, 2));
-  const auto valid = [&](EntrySize size) {  // of the pages of an entry, those that L2 translates: the L1s are empty
+  const auto valid = [&](EntrySize size) {  // returns which pages of an entry L2 translates; the L1s are empty
     unsigned bits = 0;
     for (unsigned i = 0; i < kPagesPerEntry; ++i) {
       Gmmu probe = gmmu;
@@ -290,7 +292,7 @@ TEST(Gmmu, CountsTranslationsInGroupsOfSixteen) {
     std::uint32_t entries, ways;
     std::uint64_t stride, groups;
   };
-  // 128 sets of 16: of every 129th group, all belong to one set.
+  // 128 sets of 16: every 129th group belongs to the same set.
   for (const Shape& s :
        {Shape{32768, 16, 1, 2048}, {32768, 16, 129, 16}, {16, 16, 1, 1}, {1, 1, 1, 1}, {33, 16, 1, 3}}) {
     EXPECT_TRUE(stay(s.entries, s.ways, s.stride, s.groups)) << s.entries;

@@ -49,7 +49,7 @@ const std::map<std::string, Memory> kMemories = {
     {"4K", {32 << 10, 64 << 10, EntrySize::k4K}},
 };
 
-// Mean cycles that translation adds to one access of a chase through `pages` pages, in a settled round.
+// Returns the mean cycles that translation adds to one access of a chase through `pages` pages, in a settled round.
 double chase_cycles(const Memory& memory, std::uint64_t page_bytes, std::uint64_t pages, bool random_order) {
   GmmuCounters counters;
   Gmmu gmmu(h200(), kSms, counters);
@@ -67,7 +67,7 @@ double chase_cycles(const Memory& memory, std::uint64_t page_bytes, std::uint64_
   return kCyclesPerNs * static_cast<double>(sum) / static_cast<double>(pages);
 }
 
-// Settled extra nanoseconds of all SMs reading `bytes` of this memory once.
+// Returns the settled additional nanoseconds when all SMs read `bytes` of this memory once.
 std::int64_t stream_stall(const Memory& memory, std::uint64_t bytes) {
   GmmuCounters counters;
   Gmmu gmmu(h200(), kSms, counters);
@@ -136,8 +136,8 @@ TEST(H200, ChaseThroughEveryEntrySize) {
   double worst = 0;
   for (const Chase& c : table.chases) {
     const double added = chase_cycles(kMemories.at(c.memory), c.page_bytes, c.pages, c.random_order);
-    // Latency of the data itself: measured over the same lines mapped by 2 MB entries, less what the model says those
-    // cost. For chases over 2 MB pages it is that of the smallest.
+    // The latency of the data itself: measured over the same lines mapped by 2 MB entries, less the translation cost of
+    // these in the model. For chases over 2 MB pages it is that of the smallest chase.
     double data = 279;
     if (c.memory == "64K" || c.memory == "4K") {
       const std::string control = "2M/" + c.memory;
@@ -176,8 +176,8 @@ TEST(H200, LevelsEndWhereTheyEndOnTheCard) {
   EXPECT_GT(random("64K", 65536, 196608), 200);
 }
 
-// The older chase, whose lines are a power of two apart: the same latencies for 32 times the pages show the data
-// caches, not the TLBs, which the model agrees with.
+// The older chase, whose lines are a power of two apart. Equal latencies for 32 times as many pages show that it
+// measures the data caches, not the TLBs; the model agrees.
 TEST(H200, ChaseThatMeasuresDataCaches) {
   struct Row {
     std::uint64_t accesses;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what a GPU's TLBs hold and what their misses cost, with 2 MB, 64 KB and 4 KB entries. Prints the table that
-// h200_tlb.txt keeps. Not part of the build:  nvcc -O3 -arch=native -o measure_tlb measure_tlb.cu && ./measure_tlb
+// Measures the capacity of a GPU's TLBs and the cost of their misses, with 2 MB, 64 KB and 4 KB entries. Prints the
+// table in h200_tlb.txt. Not part of the build:  nvcc -O3 -arch=native -o measure_tlb measure_tlb.cu && ./measure_tlb
 //
-// Latency: one thread chases pointers through one random cache line per page; loads bypass the L1 data cache, which is
-// looked up by virtual address and so hides translation, and the lines fit the L2 data cache. The entry size is forced
-// by residency: cudaMemPrefetchAsync of a part of every 2 MB block (64 KB entries) or of every 64 KB (4 KB entries).
+// Latency: one thread chases pointers through one random cache line per page. Loads bypass the L1 data cache, which is
+// indexed by virtual address and so hides translation, and the lines fit the L2 data cache. Residency forces the entry
+// size: cudaMemPrefetchAsync of a part of every 2 MB block (64 KB entries) or of every 64 KB (4 KB entries).
 // Throughput: all SMs read random lines, or stream, over the same memory.
 #include <algorithm>
 #include <cstdio>
@@ -25,7 +25,8 @@ using u64 = unsigned long long;
 
 constexpr u64 kKiB = 1024, kMiB = kKiB * kKiB, kGiB = kKiB * kMiB;
 
-// `resident` bytes of every `stride` bytes from `base` on are on the GPU; byte r of them is at address(r).
+// Memory of which `resident` bytes of every `stride` bytes from `base` on are on the GPU; byte r of these is at
+// address(r).
 struct Memory {
   const char* name;
   char* base;
@@ -186,7 +187,7 @@ int main() {
     Memory m{"2M", nullptr, 120 * kGiB, 120 * kGiB};
     CHECK(cudaMalloc(&m.base, m.resident));
     measure(m, 2 * kMiB, m.resident);
-    // The gaps of the other two memories, with 2 MB entries: what to compare them with.
+    // The gaps of the other two memories, with 2 MB entries, for comparison.
     measure({"2M/64K", m.base, kMiB, 2 * kMiB}, 64 * kKiB, 16 * kGiB);
     measure({"2M/4K", m.base, 32 * kKiB, 64 * kKiB}, 4 * kKiB, kGiB);
     CHECK(cudaFree(m.base));

@@ -71,7 +71,7 @@ TEST(FaultUnit, ForgetsWhatWaitsAtAReplay) {
   EXPECT_THAT(take(unit, 1000).arrivals, ElementsAre(60)) << "the unit is at its last one until 60.8";
 }
 
-// Taking unheard counts as many as taking does, all at once or bit by bit.
+// skip() counts as many faults as take() delivers, whatever the time is.
 TEST(FaultUnit, CountsWhatNobodyHears) {
   for (std::int64_t until = 0; until < 1500; until += 7) {
     FaultUnit heard(three_gpcs(), kGpcs), unheard(three_gpcs(), kGpcs);

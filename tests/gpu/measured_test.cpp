@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front end against raw faults that were recorded on an H200 and an H100 (both the same here), and a Titan V:
-// how many one SM raises from one replay to the next. The driver's prefetcher maps what it would map.
+// Compares the front end with raw faults that were recorded on an H200 and an H100 (equal in these tests), and a Titan
+// V: how many faults one SM raises from one replay to the next. The test's driver maps the pages that the real driver's
+// prefetcher would map.
 //
-// Of the experiments with one SM these are not reproduced: sixteen float loads of four or more per warp (35 raw faults
-// in the first window, 14 here: warps do not take turns there), float4 loads of sixteen per warp (a warp has six out,
-// here up to 28), pages in a VA block without mapped pages that an SM misses less than 450 ns after its first access
-// that passed (`lanes_own_page_x32warps`: 56 lanes of a load or 52 of a store, here 7 and 4; without this, kernels on
-// all SMs take up to a third too many batches), and warps that load neighbouring 128 bytes at the same time (2, 3, 4,
-// 9, 17 raw faults of 2, 4, 8, 16, 32 warps: two share a request of 256 bytes).
+// Some of the experiments with one SM are not reproduced:
+// - sixteen float loads of four or more warps (35 raw faults in the first window, 14 in the model, where warps do not
+//   alternate);
+// - sixteen float4 loads per warp (a warp has six outstanding, in the model up to 28);
+// - pages in a VA block without mapped pages that an SM misses less than 450 ns after its first access that passed
+//   (`lanes_own_page_x32warps`: 56 lanes of a load or 52 of a store, in the model 7 and 4; without this rule, kernels
+//   on all SMs take up to a third too many batches);
+// - warps that load neighbouring 128 bytes at the same time (2, 3, 4, 9, 17 raw faults of 2, 4, 8, 16, 32 warps: two
+//   warps share a request of 256 bytes).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +22,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// A kernel on one SM; `program` gives the steps of warp `w`.
+// Makes a kernel on one SM; `program` gives the steps of warp `w`.
 template <class Program>
 SmallKernel one_sm(std::uint32_t warps, Program&& program, const FaultPath& path = hopper()) {
   SmallKernel kernel;
@@ -29,14 +33,14 @@ SmallKernel one_sm(std::uint32_t warps, Program&& program, const FaultPath& path
   return kernel;
 }
 
-// A step for each of `count` places, one instruction each.
+// Returns a step for each of `count` pages, one instruction each.
 template <class Page>
 std::vector<Step> each(std::uint64_t count, RequestKind kind, std::uint16_t requests, bool awaited, Page&& page) {
   std::vector<Step> steps;
   for (std::uint64_t i = 0; i < count; ++i) steps.push_back({page(i), requests, kind, true, awaited});
   return steps;
 }
-// One instruction whose lanes have a page each, `pitch` apart.
+// Returns one instruction whose lanes have separate pages, `pitch` apart.
 std::vector<Step> lanes(std::uint64_t count, RequestKind kind, std::uint64_t first, std::uint64_t pitch) {
   std::vector<Step> steps;
   for (std::uint64_t i = 0; i < count; ++i) steps.push_back({first + i * pitch, 1, kind, i + 1 == count, true});
@@ -93,13 +97,13 @@ TEST(OneSm, HasFiftySixLoadsOrFiftyTwoLanesOfStoresOut) {
 }
 
 TEST(OneSm, StopsAfterItsFirstFault) {
-  // A page at a time: the warp waits for each.
+  // One page at a time: the warp waits for each.
   const auto walk_loads = [](std::uint64_t) { return each(64, kLoad, 1, true, [](auto i) { return i; }); };
   EXPECT_THAT(raw_faults(one_sm(1, walk_loads)), ElementsAre(1, 1, 1)) << "one_warp_walk_64pages_rd";
-  // Two store packets where the answer is at hand, after the first window.
+  // If the answer is near, two store packets are raised after the first window.
   const auto walk_stores = [](std::uint64_t) { return each(64, kStore, 1, false, [](auto i) { return i; }); };
   EXPECT_THAT(raw_faults(one_sm(1, walk_stores)), ElementsAre(13, 2, 2)) << "one_warp_walk_64pages_wr";
-  // All thirteen where no access has passed that brings the directory's line.
+  // All thirteen are raised if no access has passed that fetches the directory's line.
   const auto walk_blocks = [](std::uint64_t) { return each(64, kStore, 1, false, [](auto i) { return i * 512; }); };
   EXPECT_THAT(raw_faults(one_sm(1, walk_blocks)), ElementsAre(13, 13, 13, 13, 12)) << "one_warp_walk_64blocks_wr";
 }
@@ -132,8 +136,8 @@ TEST(OneSm, LetsNothingPassWhileItAsksAgain) {
   EXPECT_EQ(load(2, Nanoseconds(3000)), 1u);
 }
 
-// The number depends on the page's place: 7, 17 or 56 lanes of a load, 4, 9 or 52 of a store. The order of the warps is
-// the measured one.
+// The number depends on the position of the page: 7, 17 or 56 lanes of a load, 4, 9 or 52 of a store. The order of the
+// warps is the measured one.
 TEST(OneSm, StopsBySoonOrLateNews) {
   const auto warps = [](std::vector<std::uint64_t> order, RequestKind kind) {
     const auto program = [&](std::uint64_t w) { return lanes(32, kind, order[w] * 32, 1); };
@@ -147,7 +151,7 @@ TEST(OneSm, StopsBySoonOrLateNews) {
       << "lanes_own_page_x8warps_wr";
 }
 
-// A Titan V: thread t of one warp does c[1024 t] = a[1024 t] + b[1024 t]; four logs, all the same.
+// A Titan V: thread t of one warp computes c[1024 t] = a[1024 t] + b[1024 t]; the four logs are all equal.
 TEST(OneWarpOfATitanV, RaisesItsFaultsInThreeBursts) {
   const auto add = [](std::uint64_t) {
     std::vector<Step> steps;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front end as an event per request, in one order of time for all SMs: slow and obvious. It shares constants,
-// programs and page tables with ComponentGpu, and nothing else.
+// The front end with one event per request, in one order of time for all SMs: a slow but simple implementation. It
+// shares only constants, programs and page tables with ComponentGpu.
 //
-// One thing is decided for an access as a whole, as there: whether its page is mapped, when its turn comes.
+// As in the component, one thing is decided for an access as a whole: whether its page is mapped, when its turn comes.
 #pragma once
 
 #include <deque>
@@ -43,7 +43,7 @@ class ReferenceGpu {
           turn(sm, time_ps / 1000);
           break;
         case Kind::kUnit:
-          if (time_ps != look_ps_) break;  // it looked before
+          if (time_ps != look_ps_) break;  // the unit looked earlier
           look_ps_ = -1;
           unit(time_ps, buffer);
           break;
@@ -102,7 +102,7 @@ class ReferenceGpu {
     std::deque<std::uint32_t> ready;
     std::int64_t current = -1;
     std::uint32_t request = 0;
-    bool judged = false, hits = false;  // the access in hand
+    bool judged = false, hits = false;  // the current access
     bool has_turn = false;
     std::int64_t busy = 0;
     std::int64_t stop = -1;  // -1: none
@@ -216,14 +216,14 @@ class ReferenceGpu {
     return half(other) != 0 ? path.known_half_ns : path.known_far_ns;
   }
 
-  // Queues in order of sending, at equal times by SM.
+  // Queues in order of sending; at equal times in order of SM.
   void send(std::uint32_t sm, std::int64_t time, std::uint64_t page) {
     auto& queue = queues_[kernel_.gpc_of_sm[sm]];
     const auto later = [](const Sent& a, const Sent& b) { return std::tie(a.time, a.sm) < std::tie(b.time, b.sm); };
     const Sent sent{time, sm, page};
     queue.insert(std::upper_bound(queue.begin(), queue.end(), sent, later), sent);
   }
-  // The unit looks at its queues at `time_ps`, unless it does so before.
+  // Lets the unit look at its queues at `time_ps`, unless it looks earlier anyway.
   void look_at_ps(std::int64_t time_ps) {
     if (look_ps_ >= 0 && look_ps_ <= time_ps) return;
     look_ps_ = time_ps;

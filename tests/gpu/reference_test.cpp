@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component against a second implementation, request by request, on random kernels.
+// Compares the component with a second implementation, request by request, on random kernels.
 #include <gtest/gtest.h>
 
 #include "tests/gpu/reference_gpu.h"
@@ -7,7 +7,8 @@
 namespace uvmsim::gpu {
 namespace {
 
-// Kernels of all kinds: few or many SMs and warps, loads and stores, pages shared or not, close together or far apart.
+// Makes kernels of all kinds: few or many SMs and warps, loads and stores, pages shared or not, close together or far
+// apart.
 SmallKernel random_kernel(std::uint64_t seed) {
   Random random(seed);
   SmallKernel kernel;

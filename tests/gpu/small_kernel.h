@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel of few warps, and a driver as small as can be, for tests of the front end: it runs on the component
+// A kernel of few warps and a minimal driver, for tests of the front end. The kernel runs on the component
 // (ComponentGpu) and on a second, slow implementation (reference_gpu.h).
 #pragma once
 
@@ -23,9 +23,9 @@ struct Step {
   std::uint64_t page = 0;
   std::uint16_t requests = 1;
   RequestKind kind = RequestKind::kLoad;
-  bool ends = true;     // an instruction of lanes has several; the last one ends it
-  bool awaited = true;  // of loads: the warp goes on when the data are there
-  bool apart = false;   // contiguous: the next instruction's requests come later
+  bool ends = true;     // an instruction whose lanes have separate pages has several steps; the last one ends it
+  bool awaited = true;  // of loads: the warp waits for the data
+  bool apart = false;   // contiguous: the requests of the next instruction come later
 };
 struct SmallWarp {
   std::vector<Step> steps;
@@ -36,7 +36,7 @@ struct SmallKernel {
   FaultPath path;
 };
 
-constexpr std::int64_t kPassNs = 2;       // a request that finds its page mapped
+constexpr std::int64_t kPassNs = 2;       // time of a request whose page is mapped
 constexpr std::int64_t kLatencyNs = 450;  // of loads
 
 inline bool loads(RequestKind kind) { return kind == RequestKind::kLoad || kind == RequestKind::kLoadLane; }
@@ -67,7 +67,7 @@ class MappedPages {
     const auto block = blocks_.find(page / kPagesPerBlock);
     return block == blocks_.end() ? none : block->second;
   }
-  // The pages of a batch, and what the driver's prefetcher adds.
+  // Maps the pages of a batch, and those that the driver's prefetcher adds.
   void serve(const std::vector<SmallFault>& batch) {
     std::map<std::uint64_t, PageMask> faulted;
     for (const SmallFault& fault : batch) {
@@ -91,7 +91,8 @@ struct SmallBatch {
   bool operator==(const SmallBatch&) const = default;
 };
 
-// Drives the kernel to its end. Gpu: the kernel on it; computes up to a time, tells the faults that arrived by then.
+// Runs the kernel to its end. `Gpu` is the kernel on an implementation; it computes up to a time and reports the faults
+// that arrived by then.
 template <class Gpu>
 std::vector<SmallBatch> drive(Gpu& gpu, MappedPages& mapped, std::size_t most_batches = 100000) {
   constexpr std::int64_t kWakeNs = 9000, kReadNs = 2226, kServiceNs = 60000;
@@ -136,7 +137,7 @@ std::vector<SmallBatch> drive(Gpu& gpu, MappedPages& mapped, std::size_t most_ba
   return batches;
 }
 
-// The kernel on the component.
+// Runs the kernel on the component.
 class ComponentGpu {
  public:
   ComponentGpu(const SmallKernel& kernel, const MappedPages& mapped)

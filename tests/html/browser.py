@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Headless Chromium of the distribution, driven over a pipe (the Chrome DevTools Protocol), without any network.
+"""Drives headless Chromium of the distribution over a pipe (the Chrome DevTools Protocol), without any network.
 
     with Browser() as browser:
         page = browser.open(path, width=1200, dark=False)
         page.evaluate("document.title")
 
-Every answer is waited for at most SECONDS; the browser and all its processes end with the block, or with this process.
+Every call waits at most SECONDS for its answer; the browser and all its processes end with the block, or with this
+process.
 """
 
 import base64
@@ -24,7 +25,7 @@ SECONDS = 60
 
 
 def program():
-    """The browser, or None where the machine has none."""
+    """Returns the browser, or None if the machine has none."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
@@ -33,7 +34,7 @@ class Browser:
         self.folder = tempfile.TemporaryDirectory(prefix="uvmsim_browser_", ignore_cleanup_errors=True)
         options = [
             "--headless",
-            "--no-sandbox",  # tests run as root, too; the page is ours
+            "--no-sandbox",  # tests also run as root; the page is our own
             "--disable-gpu",
             "--disable-dev-shm-usage",
             "--disable-background-networking",
@@ -59,7 +60,7 @@ class Browser:
         self.close()
 
     def close(self):
-        # It has processes of its own: all of its group.
+        # The browser has processes of its own: kills its whole group.
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.process.stdin.close()
@@ -117,7 +118,7 @@ class Page:
         self.call("Emulation.setEmulatedMedia", media="print" if printed else "screen", features=features)
 
     def evaluate(self, expression):
-        """The value of an expression of JavaScript, or of what its promise gives."""
+        """Returns the value of a JavaScript expression, or of the promise that it returns."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
@@ -147,7 +148,7 @@ class Page:
         self.browser.call("Target.closeTarget", targetId=self.target)
 
     def screenshot(self, path=None, clip=None):
-        """The PNG of the page as shown, or of a part of it: (x, y, width, height) in the page."""
+        """Returns the PNG of the page as shown, or of a part of it: (x, y, width, height) in the page."""
         given = {}
         if clip:
             given = {"clip": dict(zip(("x", "y", "width", "height"), clip), scale=1), "captureBeyondViewport": True}
@@ -164,14 +165,14 @@ class Page:
         return [e["params"] for e in self.browser.events if e.get("sessionId") == self.session and e["method"] == method]
 
     def complaints(self):
-        """Exceptions, errors and warnings of the console and the browser's own."""
+        """Returns exceptions, errors and warnings of the console, and the browser's own."""
         found = [str(one["exceptionDetails"]) for one in self.mine("Runtime.exceptionThrown")]
         found += [str(one) for one in self.mine("Runtime.consoleAPICalled") if one["type"] in ("error", "warning", "assert")]
         found += [str(one["entry"]) for one in self.mine("Log.entryAdded") if one["entry"]["level"] in ("error", "warning")]
         return found
 
     def loaded(self):
-        """Addresses that the page asked for."""
+        """Returns the addresses that the page requested."""
         return [one["request"]["url"] for one in self.mine("Network.requestWillBeSent")]
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs made up for the tests of pages: the same numbers whatever the model says, so that pictures of them can be kept.
+"""Invented inputs for the tests of pages: their numbers do not depend on the model, so that pictures of them can be
+kept.
 
-They are the results and the profile of tests/analysis, with more points, seeds, and hostile names.
+They are the results and the profile of tests/analysis, with more points, more seeds, and hostile names.
 """
 
 import json
@@ -21,7 +22,7 @@ POLICIES = (("tree", "lrm"), ("tree", "lru"), ("tree", "random"), ("none", "lrm"
 
 
 def points():
-    """Two programs under four combinations of policies, one of them with three seeds that scatter."""
+    """Returns two programs under four combinations of policies, one of which has three seeds with different results."""
     made = []
     for program, name in enumerate(("gpt2", "resnet50")):
         for number, (prefetch, evict) in enumerate(POLICIES):
@@ -79,7 +80,7 @@ def write_hostile_results(path):
 
 
 def write_whole_profile(path, name=None):
-    """A profile as the command writes it; `name` is that of all kernels, layers and tensors."""
+    """Writes a profile in the form of the command's; `name` is that of all kernels, layers and tensors."""
     write_profile(path)
     with sqlite3.connect(path) as connection:
         (text,) = connection.execute("SELECT result FROM run").fetchone()
@@ -92,6 +93,6 @@ def write_whole_profile(path, name=None):
             connection.execute("UPDATE names SET name = ?", (name,))
             connection.execute("UPDATE layers SET path = ? WHERE layer > 0", (name,))
             connection.execute("UPDATE allocations SET name = ?", (name,))
-        # SQLite gives columns without a type what was put in; the reader wants texts to be texts.
+        # For columns without a type SQLite returns the stored type; the reader requires texts.
     connection.close()
     return path

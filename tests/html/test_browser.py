@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of `uvmsim report` in a real browser: everything is drawn, controls work, nothing is loaded, nothing complains.
+"""Opens pages of `uvmsim report` in a real browser: everything is drawn, controls work, nothing is loaded, and there
+are no errors or warnings.
 
-No picture is kept to compare with: other fonts and versions of the browser draw other pixels. Instead places of marks are
-read back through the axes' own numbers, and screenshots must show the series' colours, in the light and in the dark.
+No picture is kept to compare with, because other fonts and versions of the browser draw other pixels. Instead
+positions of marks are read back through the numbers of the axes, and screenshots must show the series' colours, in
+the light and the dark style.
 """
 
 import io
@@ -22,7 +24,7 @@ from made_up import HOSTILE, points, write_hostile_results, write_results, write
 UVMSIM = os.environ["UVMSIM_COMMAND"]
 
 CHARTS = "[...document.querySelectorAll('.plot')]"
-# Two programs with two charts each, a comparison, where time goes, a heat map, a timeline.
+# Two programs with two charts each, a comparison, the parts of the time, a heat map, a timeline.
 HOW_MANY = 8
 # Colours as the browser computes them: names of the page's properties, first those of text, then those of series.
 COLOURS = """(() => {
@@ -106,7 +108,7 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(len([url for url in page.loaded() if url.startswith("file://")]), 1)
 
     def picture(self, page, chart):
-        """The pixels of a chart, less its texts."""
+        """Returns the pixels of a chart without its texts."""
         plot = f"{CHARTS}[{chart}].querySelector(':scope > svg:last-child')"
         page.evaluate(f"{plot}.querySelectorAll('text').forEach((n) => n.style.visibility = 'hidden')")
         page.settle()
@@ -152,7 +154,7 @@ class BrowserTest(unittest.TestCase):
             self.assertAlmostEqual(got_y, slowdown, delta=0.01 * slowdown)
 
     def test_the_heat_map_has_all_of_its_cells(self):
-        # Eight times by four addresses, of which the highest holds nothing; the run ends within the last one.
+        # Eight times by four addresses; the highest address is empty; the run ends within the last time.
         filled = self.page.evaluate("""(async () => {
           const image = new Image();
           image.src = [...document.querySelectorAll('#heat-0 .plot svg')].at(-1).querySelector('image').getAttribute('href');

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`uvmsim report` as a command: what it takes, what it refuses, and that names of files are never more than text."""
+"""Tests of `uvmsim report` as a command: inputs that it takes and refuses; names of files are never more than text."""
 
 import hashlib
 import html.parser
@@ -21,7 +21,7 @@ SYSTEM = ["--system", "h200-sxm-pcie5"]
 
 
 class Parts(html.parser.HTMLParser):
-    """Tags, and what text stands in which."""
+    """Collects tags, and the text in each."""
 
     def __init__(self, text):
         super().__init__()
@@ -127,7 +127,7 @@ class ReportTest(unittest.TestCase):
             self.assertEqual(row[key], result["bounds"]["distance"][key])
         self.assertEqual(row["bound_ns"], result["bounds"]["best_ns"])
         self.assertEqual(row["command"], result["command"])
-        # The sweep's database says the same as its points.
+        # The sweep's database has the same numbers as its points.
         database = sqlite3.connect(self.folder / "s" / "results.sqlite")
         self.addCleanup(database.close)
         expected = database.execute("SELECT slowdown_thousandths, settled_ns, command FROM points WHERE asked ORDER BY position").fetchall()
@@ -169,7 +169,7 @@ class ReportTest(unittest.TestCase):
         text = (self.folder / "r.jsonl").read_bytes().replace(b'"a100-pcie-80g"', b'"\xff\xfe<b>\\u001b[31m"')
         (self.folder / "r.jsonl").write_bytes(text)
         done = self.run_command("report", "r.jsonl", "-o", "o.html")
-        # JSON must be UTF-8: either it is refused in one line, or the page is UTF-8 all the same.
+        # JSON must be UTF-8: the input is either refused in one line, or the page is UTF-8 nevertheless.
         if done.returncode == 2:
             self.assertEqual(done.stderr.count("\n"), 1)
         else:

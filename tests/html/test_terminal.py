@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output in a terminal: lines that fit it, and colours unless they are refused; files stay unchanged."""
+"""Tests of the output in a terminal: lines fit it, and have colours unless these are refused; files stay unchanged."""
 
 import fcntl
 import os

@@ -249,7 +249,7 @@ TEST(BestFitAllocator, RandomProgramsEqualThePlainArena) {
   EXPECT_GT(split_at_slack, 50u);
 }
 
-// The layout around it.
+// Tests of the layout that uses the allocator.
 
 LayoutChoice arena_of(const char* bytes) { return {kPreallocating, {{"arena_bytes", bytes}}}; }
 

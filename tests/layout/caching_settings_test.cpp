@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caching allocator with other settings than PyTorch's default: cases worked out by hand.
+// The caching allocator with settings other than PyTorch's default: cases computed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ TEST(Rounding, IsTo512BytesUnlessPowersOfTwoAreDivided) {
   EXPECT_EQ(rounded_request(512, settings), 512u);
   EXPECT_EQ(rounded_request(513, settings), 1024u);
   settings.roundup_power2_divisions = 4;
-  EXPECT_EQ(rounded_request(1200, settings), 1536u);               // up to 4 x 512 bytes as ever
+  EXPECT_EQ(rounded_request(1200, settings), 1536u);               // up to 4 x 512 bytes there is no change
   EXPECT_EQ(rounded_request(2048, settings), 2048u);               // a power of two stays
   EXPECT_EQ(rounded_request(2049, settings), 2560u);               // 2048, 2560, 3072, 3584, 4096
   EXPECT_EQ(rounded_request(1200 * kMiB, settings), 1280 * kMiB);  // 1024, 1280, ...
@@ -56,7 +56,7 @@ TEST(MaxSplitSize, OversizeBlocksAreNeitherSplitNorGivenToSmallerRequests) {
   CachingAllocator allocator(split_at(64 * kMiB));
   const Placed oversize = allocator.allocate(100 * kMiB, 0);
   allocator.free(oversize.id);
-  EXPECT_TRUE(allocator.allocate(30 * kMiB, 0).new_segment);  // 100 MiB would have done, and stays whole
+  EXPECT_TRUE(allocator.allocate(30 * kMiB, 0).new_segment);  // 100 MiB would be enough, but is not split
   const Placed same = allocator.allocate(90 * kMiB, 0);
   EXPECT_FALSE(same.new_segment);
   EXPECT_EQ(same.bytes, 100 * kMiB);  // not split, although 10 MiB remain
@@ -147,10 +147,11 @@ TEST(MemoryLimit, OversizeBlocksGoFirst) {
   std::vector<Placed> blocks;
   for (const std::uint64_t mib : {30U, 50U, 60U, 100U}) blocks.push_back(allocator.allocate(mib * kMiB, 0));
   for (const Placed& block : blocks) allocator.free(block.id);
-  // 240 + 80 MiB is too much. One oversize block that is large enough makes room: the smallest such.
+  // 240 + 80 MiB is too much. One oversize block that is large enough makes room: the smallest of these.
   EXPECT_TRUE(allocator.allocate(80 * kMiB, 0).new_segment);
   EXPECT_THAT(allocator.released(), ElementsAre(Range{3, 0, 100 * kMiB}));
-  // 220 + 106 MiB. No block is as large; the largest ones together are: 60 + 50 MiB. The 30 MiB are not oversize.
+  // 220 + 106 MiB is too much. No block is that large, but the largest ones together are: 60 + 50 MiB. The 30 MiB are
+  // not oversize.
   EXPECT_TRUE(allocator.allocate(106 * kMiB, 0).new_segment);
   EXPECT_THAT(allocator.released(), ElementsAre(Range{2, 0, 60 * kMiB}, Range{1, 0, 50 * kMiB}));
 }
@@ -180,13 +181,13 @@ TEST(GarbageCollection, GivesBackWhatWasFreeForAtLeastTheMeanAge) {
   const Placed big = allocator.allocate(80 * kMiB, 0);  // 4; 150 MiB are not more than 200
   EXPECT_THAT(allocator.released(), IsEmpty());
   allocator.free(blocks[1].id);  // since 4
-  // Search 5: 230 MiB are reserved, 30 too many. Ages 5 - 3 = 2 and 5 - 4 = 1, mean 1.5: the 40 MiB go, which is
-  // enough.
+  // Search 5: 230 MiB are reserved, 30 too many. Ages are 5 - 3 = 2 and 5 - 4 = 1, mean 1.5: the 40 MiB are returned,
+  // which is enough.
   const Placed next = allocator.allocate(70 * kMiB, 0);
   EXPECT_THAT(allocator.released(), ElementsAre(Range{0, 0, 40 * kMiB}));
   allocator.free(next.id);  // since 5
-  // Search 6: 260 MiB, 60 too many. Ages: 50 MiB 6 - 4 = 2, 70 MiB 6 - 5 = 1. First round: the 50. Still 10 too many,
-  // so a second round: the 70, which is its own mean.
+  // Search 6: 260 MiB are reserved, 60 too many. Ages: 50 MiB 6 - 4 = 2, 70 MiB 6 - 5 = 1. The first round returns the
+  // 50 MiB. As 10 MiB are still too many, a second round returns the 70 MiB, whose age is the new mean.
   allocator.allocate(90 * kMiB, 0);
   EXPECT_THAT(allocator.released(), ElementsAre(Range{1, 0, 50 * kMiB}, Range{4, 0, 70 * kMiB}));
   allocator.free(big.id);
@@ -223,7 +224,7 @@ TEST(EmptyCache, GivesBackWholeSegmentsOnly) {
   EXPECT_EQ(allocator.reserved_bytes(), 0u);
   const Placed again = allocator.allocate(3 * kMiB, 0);
   EXPECT_TRUE(again.new_segment);
-  EXPECT_EQ(again.segment, 2u);  // numbers are not used twice
+  EXPECT_EQ(again.segment, 2u);  // numbers are never reused
 }
 
 TEST(WaitingBlocks, AreInUseUntilTheyAreFinished) {

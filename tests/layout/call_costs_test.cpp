@@ -17,9 +17,9 @@ namespace {
 enum Call : std::size_t { kCudaMalloc, kCudaFree, kMallocManaged, kFreeUntouched, kFreeTouched, kFirstTouch, kCalls };
 constexpr std::array<const char*, kCalls> kNames = {"cudaMalloc",      "cudaFree",      "mallocManaged",
                                                     "free, untouched", "free, touched", "first touch"};
-// The largest error of each fit. What a kernel takes to touch memory first is no figure of the system but follows from
-// the model of faults; which kernel did it is not known, here every thread writes 16 bytes. Smaller touches are a
-// handful of batches and up to 2.4 times too slow; they are only printed.
+// The largest error of each fit. The time of a kernel that touches memory first is not a figure of the system, but
+// follows from the model of faults. The measured kernel is not known; here every thread writes 16 bytes. Touches of
+// less memory are a few batches and up to 2.4 times too slow; they are only printed.
 constexpr std::array<double, kCalls> kLargestError = {0.18, 0.11, 0.19, 0.15, 0.08, 0.12};
 constexpr std::uint64_t kSmallestTouch = std::uint64_t{64} << 20;
 
@@ -76,7 +76,8 @@ Row simulated(std::uint64_t bytes, const config::SystemConfig& system) {
     kernel.accesses.push_back({id, {{0, touched_bytes / 512, trace::AccessMode::kWrite}}});
     return kernel;
   };
-  // The first fault of a program takes longer; another kernel has it, in a range that small allocations do not share.
+  // The first fault of a program takes longer, so another kernel makes it, in a range that small allocations do not
+  // share.
   trace::ObjectAlloc other;
   other.id = 2;
   other.bytes = std::uint64_t{4} << 20;

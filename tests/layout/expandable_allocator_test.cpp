@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expandable segments: cases worked out by hand.
+// Expandable segments: cases computed by hand.
 #include "sim/layout/expandable_allocator.h"
 
 #include <gmock/gmock.h>
@@ -59,8 +59,9 @@ TEST(ExpandableSegments, RemaindersFrom512BytesOnAreSplitOff) {
 TEST(ExpandableSegments, TheBlockAtTheEndIsTakenLast) {
   ExpandableAllocator allocator;
   const Placed a = allocator.allocate(18 * kMiB, 0);
-  const Placed b = allocator.allocate(4 * kMiB, 0);  // 18 to 22 MiB; 18 MiB remain, before addresses without memory
-  allocator.free(a.id);                              // 18 MiB as well
+  // takes 18 to 22 MiB; 18 MiB remain before it, and addresses without memory after it
+  const Placed b = allocator.allocate(4 * kMiB, 0);
+  allocator.free(a.id);  // frees 18 MiB too
   EXPECT_EQ(allocator.allocate(17 * kMiB, 0).offset, 0u);
   EXPECT_EQ(allocator.allocate(16 * kMiB, 0).offset, 22 * kMiB);
   allocator.free(b.id);
@@ -69,9 +70,9 @@ TEST(ExpandableSegments, TheBlockAtTheEndIsTakenLast) {
 TEST(ExpandableSegments, ALargerBlockWithinComesBeforeASmallerOneAtTheEnd) {
   ExpandableAllocator allocator;
   const Placed a = allocator.allocate(19 * kMiB, 0);
-  allocator.allocate(11 * kMiB, 0);  // 19 to 30; 10 MiB remain at the end
+  allocator.allocate(11 * kMiB, 0);  // takes 19 to 30 MiB; 10 MiB remain at the end
   allocator.free(a.id);
-  // The 10 MiB at the end are the smallest block, but with what may follow it is the largest.
+  // The 10 MiB at the end are the smallest block, but together with the addresses after them the largest.
   EXPECT_EQ(allocator.allocate(9 * kMiB, 0).offset, 0u);
 }
 
@@ -102,8 +103,8 @@ TEST(ExpandableSegments, EmptyCacheTakesWholeHandlesOutOfTheMiddle) {
   allocator.empty_cache();
   EXPECT_THAT(allocator.released(), ElementsAre(Range{0, 20 * kMiB, 40 * kMiB}));
   EXPECT_EQ(allocator.reserved_bytes(), 40 * kMiB);
-  // The rest of the block, 5 MiB on either side, holds requests that fit; the hole is mapped again, the lowest part
-  // first.
+  // The rest of the block, 5 MiB on either side, is used for requests that fit; the hole is mapped again, the lowest
+  // part first.
   EXPECT_EQ(allocator.allocate(5 * kMiB, 0).offset, 60 * kMiB);  // the one before the hole can grow
   EXPECT_THAT(allocator.taken(), IsEmpty());
   const Placed across = allocator.allocate(20 * kMiB, 0);

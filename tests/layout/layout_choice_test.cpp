@@ -28,7 +28,7 @@ TEST(LayoutChoice, ResolvesToEveryParameter) {
             "pytorch_caching:max_split_size_bytes=134217728,max_non_split_rounding_bytes=20971520,"
             "roundup_power2_divisions=0,garbage_collection_threshold=0.8,memory_limit_bytes=0,record_stream=inferred,"
             "empty_cache=recorded");
-  // Written in another way it is the same layout.
+  // Texts in different forms that give the same layout.
   EXPECT_EQ(
       resolved_text(choice),
       resolved_text(parse_layout(

@@ -40,7 +40,7 @@ TEST(LayoutNone, HolesAreFilledFirstFitAndJoin) {
   EXPECT_EQ(blocks_of(world.object(5, 4 * kKiB)), (Blocks{1}));
   world.free(2);
   world.free(3);
-  const Placement& wide = world.object(6, kMiB);  // needs both holes as one
+  const Placement& wide = world.object(6, kMiB);  // needs both holes together
   EXPECT_EQ(blocks_of(wide), (Blocks{0}));
   EXPECT_EQ(wide.offset, 512 * kKiB);
   world.free(1);
@@ -56,7 +56,7 @@ TEST(LayoutNone, ASlabGoesBackWithItsLastObject) {
   EXPECT_TRUE(world.space.block(BlockIndex(0)).live);
   EXPECT_EQ(world.free(2), (Blocks{0}));
   EXPECT_FALSE(world.space.block(BlockIndex(0)).live);
-  EXPECT_EQ(blocks_of(world.object(3, 2 * kMiB)), (Blocks{0}));  // its addresses are free for anything
+  EXPECT_EQ(blocks_of(world.object(3, 2 * kMiB)), (Blocks{0}));  // its addresses may be reused
 }
 
 TEST(LayoutNone, AFreedLargeObjectReleasesAllItsBlocks) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout pytorch_caching, the finder of segments, and both in a replay.
+// Tests of the layout pytorch_caching, of the recognition of segments, and of both in a replay.
 #include <gtest/gtest.h>
 
 #include "sim/common/error.h"
@@ -21,7 +21,7 @@ TEST(LayoutPytorchCaching, TensorsShareTheModelsSegments) {
   const Placement& b = world.tensor(3, 1000, 1, 1024);
   EXPECT_EQ(b.offset, 1024u);
   EXPECT_EQ(world.taken.bytes, 0u);
-  const Placement& large = world.tensor(4, 5 * kMiB, 1, 0);  // wherever it was recorded
+  const Placement& large = world.tensor(4, 5 * kMiB, 1, 0);  // wherever it was in the recording
   EXPECT_EQ(blocks_of(large), (Blocks{1, 2, 3}));
   EXPECT_EQ(world.taken.bytes, 20 * kMiB);
   const Placement& next = world.tensor(5, 3 * kMiB, 1, 0);
@@ -169,7 +169,7 @@ TEST(LayoutReplay, CachedTensorsFaultOnceOwnedOnesEveryTime) {
   // 4 MiB of 4 KiB pages once, or eight times.
   EXPECT_EQ(cached.counters.populated_pages, 1024u);
   EXPECT_EQ(owned.counters.populated_pages, 8 * 1024u);
-  // One cudaMallocManaged, or one and one cudaFree per tensor.
+  // One cudaMallocManaged, compared with one and one cudaFree per tensor.
   EXPECT_LT(cached.counters.host_allocation_ns * 4, owned.counters.host_allocation_ns);
   EXPECT_LT(cached.total, owned.total);
 }

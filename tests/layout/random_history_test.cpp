@@ -98,7 +98,7 @@ void play(const Setting& setting, unsigned seed, Met& met) {
     ASSERT_EQ(model->allocated_bytes(), reference.in_use()) << "step " << step;
     met.released += reference.released;
   }
-  // Everything joins and goes back.
+  // Everything is merged and returned.
   while (!live.empty()) free_one(live.size() - 1);
   EXPECT_EQ(model->allocated_bytes(), 0u);
   model->empty_cache();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of PyTorch's caching allocator against the allocator itself (data/README.md).
+// Compares the model of PyTorch's caching allocator with the allocator itself (data/README.md).
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -17,7 +17,7 @@ struct Outcome {
   std::string first_difference;
 };
 
-// With `addresses`, a segment that is opened where the recording opened one has its place among the others.
+// With `addresses`, a segment that the recording allocated at the same point has the recorded order among the others.
 Outcome replay(const std::string& name, CachingAllocator& model, bool addresses) {
   struct Segment {
     std::uint64_t bytes = 0, rank = 0;
@@ -71,7 +71,7 @@ TEST(RecordedAllocator, EveryTensorLiesWhereItWas) {
   }
 }
 
-// Between equally large blocks the choice is another then, but not what is reserved.
+// Among equally large blocks another one is then chosen, but the reserved memory is the same.
 TEST(RecordedAllocator, TheSameSegmentsWithoutTheirAddresses) {
   for (const char* name : {"alexnet", "dlrm", "resnet50"}) {
     CachingAllocator with, without;

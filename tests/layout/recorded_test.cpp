@@ -21,7 +21,7 @@ TEST(LayoutRecorded, KeepsTheOffsetWithinTwoMegabytes) {
 TEST(LayoutRecorded, SmallObjectsOfOneWindowShareItsBlock) {
   World world("recorded");
   const Blocks first = blocks_of(world.object(1, kMiB, kBase));
-  const Blocks across = blocks_of(world.object(2, 3 * kMiB / 2, kBase + 3 * kMiB / 2));  // into the next window
+  const Blocks across = blocks_of(world.object(2, 3 * kMiB / 2, kBase + 3 * kMiB / 2));  // extends into the next window
   const Blocks second = blocks_of(world.object(3, kMiB / 2, kBase + 3 * kMiB));
   const Blocks far = blocks_of(world.object(4, kMiB, kBase + 64 * kMiB));
   ASSERT_EQ(across.size(), 2u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's allocators once more, written as plainly as possible: memory is a row of cells of 64 KiB, every question is
-// answered by looking at all of them. Only for requests that are multiples of a cell.
+// A second implementation of PyTorch's allocators, as simple as possible: memory is a row of cells of 64 KiB, and every
+// question is answered by looking at all of them. Only for requests that are multiples of a cell.
 #pragma once
 
 #include <algorithm>
@@ -177,7 +177,7 @@ class ReferenceAllocator {
       for (std::size_t s = 0; s < segments.size(); ++s) {
         Segment& segment = segments[s];
         if (segment.gone || segment.stream != stream || segment.small != small) continue;
-        // A search begins at every place without memory, together with a free block before it.
+        // A search starts at every address without memory, together with a free block before it.
         for (std::uint64_t i = 0; i < segment.cells.size(); ++i) {
           if (segment.cells[i] != kUnmapped || (i != 0 && segment.cells[i - 1] == kUnmapped)) continue;
           std::uint64_t first = i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments that go back to the driver: in the layout, and what a replay pays for it.
+// Segments that are returned to the driver: in the layout, and their cost in a replay.
 #include <gtest/gtest.h>
 
 #include "sim/common/error.h"
@@ -31,7 +31,7 @@ TEST(LayoutReleased, AreTheUnusedSegmentsWhenTheLimitIsReached) {
   ASSERT_EQ(world.layout.released().size(), 1u);
   EXPECT_EQ(world.layout.released()[0].bytes, 30 * kMiB);
   EXPECT_EQ(world.layout.live_bytes(), 40 * kMiB);
-  EXPECT_EQ(world.layout.peak_chunk_bytes(), 40 * kMiB);  // given back before the next one was taken
+  EXPECT_EQ(world.layout.peak_chunk_bytes(), 40 * kMiB);  // returned before the next one was allocated
   EXPECT_EQ(second.front(), first.back() + 1);            // its blocks are still there, until the device is idle
   EXPECT_EQ(dropped(world), first);
   EXPECT_FALSE(world.space.block(BlockIndex(first[0])).live);
@@ -79,11 +79,11 @@ TEST(LayoutReleased, HandlesGoBackFromTheMiddleOfAReservation) {
   ASSERT_EQ(released.size(), 21u);    // handles at 20 and 40 MiB, and the one of 2 MiB
   EXPECT_EQ(released[0], middle[3]);  // middle[0] lies at 14 MiB
   EXPECT_EQ(blocks_of(world.layout.find(4)), last);
-  const Placement& again = world.tensor(6, 20 * kMiB);  // 5 MiB that are there, 15 that are not
+  const Placement& again = world.tensor(6, 20 * kMiB);  // 5 MiB with memory, 15 without
   EXPECT_EQ(again.offset, kMiB);
   EXPECT_EQ(blocks_of(again)[0], middle[0]);
   EXPECT_EQ(world.taken.bytes, 20 * kMiB);
-  EXPECT_EQ(world.taken.calls, 0u);  // the reservation is there
+  EXPECT_EQ(world.taken.calls, 0u);  // the reservation exists already
 }
 
 // --- replay ---
@@ -121,7 +121,7 @@ RunResult replay(const LayoutChoice& layout, const std::vector<trace::Record>& r
                   options, {});
 }
 
-// A and B take turns; both fit only without a limit.
+// A and B alternate; both fit only without a limit.
 std::vector<trace::Record> taking_turns() {
   std::vector<trace::Record> records;
   for (trace::ObjectId id = 1; id <= 6; ++id) {
@@ -138,8 +138,8 @@ TEST(ReleasedReplay, SegmentsThatComeBackArePopulatedAnew) {
   const RunResult released = replay(limited(80), taking_turns());
   EXPECT_EQ(kept.footprint_bytes, 100 * kMiB);
   EXPECT_EQ(released.footprint_bytes, 60 * kMiB);
-  // Without a limit two segments are enough, the second tensors find theirs populated. With one, the 60 MiB serve the
-  // 40 that follow too, so the 40 MiB are given back once.
+  // Without a limit two segments are enough, and the second tensors find theirs populated. With a limit, the 60 MiB
+  // also serve the next request of 40 MiB, so the 40 MiB are returned once.
   EXPECT_EQ(kept.counters.populated_pages, 100u * 256);
   EXPECT_EQ(released.counters.populated_pages, 100u * 256);
   const config::RuntimeCosts& runtime =
@@ -149,7 +149,7 @@ TEST(ReleasedReplay, SegmentsThatComeBackArePopulatedAnew) {
 }
 
 TEST(ReleasedReplay, CudaFreeWaitsForTheKernelsBefore) {
-  // The host is far ahead when the limit is reached; what it frees is in use until then.
+  // The host is far ahead when the limit is reached; memory that it frees is in use until then.
   std::vector<trace::Record> records{tensor_of(1, 40 * kMiB)};
   for (int i = 0; i < 50; ++i) records.emplace_back(write(1, 40 * kMiB));
   records.emplace_back(trace::TensorFree{1});

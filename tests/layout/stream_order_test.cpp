@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of work by records alone, and the freed blocks that wait for other streams.
+// Tests of the order of work that follows from records alone, and of freed blocks that wait for other streams.
 #include "sim/layout/stream_order.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,8 @@ TEST(StreamOrder, WhatTheHostWaitedForComesBeforeEverything) {
 
 // --- freed blocks ---
 
-// A tensor of stream 0 that stream 1 touches, freed after `records`; whether the next of its size has its place.
+// A tensor of stream 0 that stream 1 touches is freed after `records`. Returns whether the next tensor of its size gets
+// its place.
 bool reused(const std::string& layout, const std::vector<trace::Record>& before_free,
             const std::vector<trace::Record>& after_free = {}) {
   World world(layout);
@@ -94,7 +95,8 @@ bool reused(const std::string& layout, const std::vector<trace::Record>& before_
 
 TEST(RecordStream, ABlockWaitsForAStreamThatNothingElseOrders) {
   EXPECT_FALSE(reused("pytorch_caching", {}));
-  EXPECT_TRUE(reused("pytorch_caching", {record_event(1, 1), wait_event(1, 0)}));  // joined: nothing had to be said
+  // the streams are joined, so record_stream was not needed
+  EXPECT_TRUE(reused("pytorch_caching", {record_event(1, 1), wait_event(1, 0)}));
   EXPECT_TRUE(reused("pytorch_caching", {sync(trace::SyncKind::kStream, 1)}));
   EXPECT_FALSE(reused("pytorch_caching", {sync(trace::SyncKind::kStream, 0)}));
   EXPECT_FALSE(reused("expandable_segments", {}));
@@ -104,7 +106,7 @@ TEST(RecordStream, UntilTheHostHasWaited) {
   EXPECT_TRUE(reused("pytorch_caching", {}, {sync(trace::SyncKind::kDevice, 0)}));
   EXPECT_TRUE(reused("pytorch_caching", {}, {sync(trace::SyncKind::kStream, 1)}));
   EXPECT_FALSE(reused("pytorch_caching", {}, {sync(trace::SyncKind::kStream, 0)}));
-  // The stream's later work is waited for too: the event is recorded when the tensor is freed.
+  // The stream's later work is waited for too, because the event is recorded when the tensor is freed.
   EXPECT_FALSE(
       reused("pytorch_caching", {record_event(4, 1), kernel_on(1)}, {sync(trace::SyncKind::kEventSynchronize, 0, 4)}));
 }

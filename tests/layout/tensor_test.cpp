@@ -59,7 +59,7 @@ TEST(LayoutFootprint, IsWhatHoldsAllLiveManagedMemoryAtItsPeak) {
   world.free(1);
   world.object(3, 4 * kMiB + 1);
   EXPECT_EQ(world.layout.live_bytes(), 10 * kMiB + 1);
-  EXPECT_EQ(world.layout.peak_chunk_bytes(), 16 * kMiB);  // neither the sum of all nor what lives now
+  EXPECT_EQ(world.layout.peak_chunk_bytes(), 16 * kMiB);  // neither the sum of all tensors nor the live ones
 }
 
 TEST(LayoutFootprint, IsWholeChunksThatShortBlocksShareInSlots) {
@@ -125,7 +125,7 @@ TEST(LayoutNoneTensors, ATouchedSegmentGetsMemory) {
   World world("none");
   world.segment(1, 6 * kMiB);
   world.tensor(2, 2 * kMiB, 1);
-  EXPECT_EQ(world.layout.touch(2).bytes, 0u);  // has its own
+  EXPECT_EQ(world.layout.touch(2).bytes, 0u);  // has memory of its own
   EXPECT_EQ(world.layout.touch(1).bytes, 6 * kMiB);
   EXPECT_EQ(blocks_of(world.layout.find(1)), (Blocks{1, 2, 3}));
   EXPECT_TRUE(world.layout.find(1).owns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The touched footprint by hand, and of random programs against a count of every block at every record.
+// The touched footprint, computed by hand, and for random programs by counting every block at every record.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -80,8 +80,8 @@ TEST(TouchedFootprint, CountsTouchesOfAGpuToManagedMemory) {
   EXPECT_EQ(touched({object(1, 64 * kMiB, trace::ObjectKind::kDevice), kernel(1, 0, 8 * kMiB)}), 0);
 }
 
-// The footprint by its definition: at every record, the blocks that have been touched and will be touched again before
-// they are freed.
+// Computes the footprint by its definition: at every record, the blocks that have been touched and will be touched
+// again before they are freed.
 class Naive {
  public:
   void allocate(trace::ObjectId id, std::uint64_t bytes) { bytes_[id] = bytes; }

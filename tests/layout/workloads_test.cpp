@@ -28,7 +28,7 @@ struct Outcome {
   std::vector<std::uint64_t> segments_opened;  // by iteration
 };
 
-// All choices in one pass over the trace.
+// Replays all choices in one pass over the trace.
 std::vector<Outcome> play(const std::string& name, const std::vector<LayoutChoice>& choices) {
   trace::TraceReader reader(UVMSIM_SOURCE_DIR "/workloads/" + name + ".uvmt");
   const SegmentFinder::Source source = [&](trace::Record& record) { return reader.next(record); };
@@ -65,18 +65,18 @@ TEST_P(Workloads, SettleAndTakeWhatTheAllocatorTook) {
   EXPECT_GT(caching.segments_opened[0], 0u);
   EXPECT_EQ(caching.segments_opened.back(), 0u);  // settled
   EXPECT_EQ(expandable.segments_opened.back(), 0u);
-  // The recording ran under the allocator that is modelled; what its segments are not is the program's own.
+  // The recording ran under the modelled allocator; its memory outside of segments is the program's own.
   EXPECT_LE(caching.footprint, recorded.footprint);
   EXPECT_GE(caching.footprint + 64 * kMiB, recorded.footprint);
   EXPECT_LT(outcomes[3].footprint, caching.footprint);
-  // Streams of libraries are joined before tensors are freed: nothing waits that did not wait when it was recorded.
+  // Streams of libraries are joined before tensors are freed: no block waits that did not wait during the recording.
   EXPECT_EQ(outcomes[4].footprint, caching.footprint);
   // Handles of 20 MiB in one range waste less than segments do.
   EXPECT_LT(expandable.footprint, caching.footprint + 40 * kMiB);
 }
 
-// The same comparison as `uvmtrace check-layout`: segments of the model and of the recording are the same if they were
-// opened by the same tensor.
+// The same comparison as `uvmtrace check-layout`: segments of the model and of the recording correspond if the same
+// tensor caused them to be allocated.
 TEST_P(Workloads, EveryTensorLiesWhereItWasRecorded) {
   trace::TraceReader reader(UVMSIM_SOURCE_DIR "/workloads/" + std::string(GetParam()) + ".uvmt");
   struct Segment {
@@ -112,7 +112,8 @@ TEST_P(Workloads, EveryTensorLiesWhereItWasRecorded) {
 INSTANTIATE_TEST_SUITE_P(Training, Workloads,
                          testing::Values("alexnet", "resnet50", "resnet101", "gpt2", "bert", "whisper"));
 
-// PyTorch's report during the recording of workloads/paper, by iteration; the model must take as much.
+// Compares with PyTorch's report during the recording of workloads/paper, by iteration; the model must reserve the same
+// memory.
 class Measured : public testing::TestWithParam<const char*> {};
 
 TEST_P(Measured, TheModelReservesAsMuchInEveryIteration) {
@@ -135,7 +136,7 @@ TEST_P(Measured, TheModelReservesAsMuchInEveryIteration) {
     const auto* range = std::get_if<trace::Range>(&record);
     if (range == nullptr || range->kind != trace::RangeKind::kIterationEnd) continue;
     ASSERT_LT(iterations, measured.size());
-    // Segments stay, so that the peak is what is reserved now; the program's own few MiB are in it.
+    // Segments stay, so the peak is the memory that is reserved now; it includes the program's own few MiB.
     const double mib = static_cast<double>(meter.footprint_bytes()) / static_cast<double>(kMiB);
     const double expected = measured[iterations].get<double>();
     EXPECT_NEAR(mib, expected, kTolerance * expected) << "iteration " << iterations;
@@ -147,8 +148,8 @@ TEST_P(Measured, TheModelReservesAsMuchInEveryIteration) {
   std::cout << GetParam() << ": " << iterations << " iterations, at most " << 100 * worst << " % off\n";
 }
 
-// All that the process had taken of the GPU after each iteration, as the driver said it: the recording's allocations,
-// those of libraries among them, and its device memory.
+// Compares with the GPU memory that the process had taken after each iteration according to the driver: the recording's
+// allocations, including those of libraries, and its device memory.
 class Taken : public testing::TestWithParam<const char*> {};
 
 TEST_P(Taken, AllocationsAndDeviceMemoryAreWhatWasTaken) {
@@ -176,7 +177,8 @@ TEST_P(Taken, AllocationsAndDeviceMemoryAreWhatWasTaken) {
   EXPECT_GE(iterations, 4u);
 }
 
-// With the memory that PyTorch had on a card of 80 GB, GPT-2 runs out of it at the same batch, iteration and fill.
+// With the memory that PyTorch had on a card of 80 GB, GPT-2 runs out of memory at the same batch, iteration and used
+// memory.
 TEST(MeasuredOn80Gb, Gpt2FailsWhereItFailed) {
   std::ifstream file(UVMSIM_SOURCE_DIR "/workloads/paper/memory.json");
   const auto card = nlohmann::json::parse(file).at("gpt2_on_80_gb");

@@ -43,7 +43,7 @@ struct World {
     taken = allocated.taken;
     return allocated.placement;
   }
-  // The blocks that were given back.
+  // Frees an object. Returns the blocks that were returned to the driver.
   std::vector<std::uint64_t> free(trace::ObjectId id) {
     std::vector<std::uint64_t> blocks;
     layout.free(id, [&](BlockIndex first, std::uint64_t count) {

@@ -13,7 +13,7 @@ namespace {
 using namespace uvmsim;
 using namespace uvmsim::policy;
 
-// Recurses without an end, though no compiler can tell.
+// Recurses without an end; compilers cannot know that.
 volatile bool deeper = true;
 int overflow(volatile char* above) {
   volatile char here[4096] = {};
@@ -40,7 +40,7 @@ class Crash final : public Prefetcher {
   explicit Crash(const PolicyContext& context)
       : signal_(static_cast<int>(context.parameters.integer("signal"))), fault_(context.parameters.choice("fault")) {}
   ~Crash() override {
-    if (fault_ == "late_abort") std::abort();  // like the allocator that finds its lists broken
+    if (fault_ == "late_abort") std::abort();  // as an allocator that finds its lists broken
   }
 
   PageMask prefetch(const FaultedBlock& block) override {
