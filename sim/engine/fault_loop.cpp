@@ -144,7 +144,7 @@ driver::BatchSummary FaultLoop::service_part(std::size_t process, std::span<cons
   ++(summary.lowest_is_write ? counters.write_fault_batches : counters.read_fault_batches);
   counters.raw_faults += raw;
   counters.unmerged_faults += entries.size();
-  parts_.push_back({process, raw, sms, summary});
+  parts_.push_back({process, raw, sms, entries, summary});
   return summary;
 }
 
@@ -217,10 +217,12 @@ void FaultLoop::on_fetch() {
     driver::DriverContext& context = *processes_[part.process].context;
     context.counters.fault_service_ns += static_cast<std::uint64_t>((end - part_begin).value);
     if (context.events != nullptr) {
-      context.events->on(FaultBatchEvent{static_cast<std::int32_t>(gpu_), first_arrival, end, part_begin,
-                                         part.summary.lowest_address, part.raw, part.summary.faulting_pages,
-                                         part.summary.blocks, part.summary.lowest_is_write,
-                                         part.raw - part.summary.duplicates, part.sms});
+      fetched_.clear();
+      for (const gmmu::FaultEntry& entry : part.entries) fetched_.push_back({entry.fault.page.value * kBasePageBytes});
+      context.events->on(
+          FaultBatchEvent{static_cast<std::int32_t>(gpu_), first_arrival, end, part_begin, part.summary.lowest_address,
+                          part.raw, part.summary.faulting_pages, part.summary.blocks, part.summary.lowest_is_write,
+                          part.raw - part.summary.duplicates, part.sms, buffer_.last_fetched_arrival(), fetched_});
     }
     part_begin = end;
   }

@@ -59,7 +59,8 @@ class FaultLoop {
   // The part of a batch that was serviced for one process.
   struct Part {
     std::size_t process = 0;
-    std::uint32_t raw = 0, sms = 0;  // SMs only with an event sink
+    std::uint32_t raw = 0, sms = 0;             // SMs only with an event sink
+    std::span<const gmmu::FaultEntry> entries;  // valid until the next fetch
     driver::BatchSummary summary;
   };
 
@@ -87,6 +88,7 @@ class FaultLoop {
   std::vector<Process> processes_;
   std::size_t lead_ = 0;  // the first process of the last batch
   std::vector<Part> parts_;
+  std::vector<FetchedFault> fetched_;  // of one part, for an event sink
   gmmu::FaultBuffer buffer_;
   KernelRun::Buffers run_buffers_;
   std::vector<KernelRun*> runs_;

@@ -25,14 +25,20 @@ struct KernelEvent {
   Nanoseconds start, end;
   Nanoseconds compute;  // its duration with everything resident
 };
+// Raw faults of one page that a fault batch holds: one, or several that the driver merged as it fetched them.
+struct FetchedFault {
+  std::uint64_t address;  // of the page
+};
 struct FaultBatchEvent {
   std::int32_t device;
   Nanoseconds start, end;        // first fault's arrival; replay issued
   Nanoseconds service_start;     // the driver fetched the batch
   std::uint64_t lowest_address;  // lowest of the faulting pages serviced or found stale
   std::uint32_t raw_faults, faulting_pages, blocks;
-  bool write;                        // access of the lowest page
-  std::uint32_t pages = 0, sms = 0;  // distinct pages and SMs of the faults, stale pages included
+  bool write;                                 // access of the lowest page
+  std::uint32_t pages = 0, sms = 0;           // distinct pages and SMs of the faults, stale pages included
+  Nanoseconds last_arrival{};                 // of its raw faults; the first one's is `start`
+  std::span<const FetchedFault> faults = {};  // in the order of arrival
 };
 struct TransferEvent {
   std::int32_t device;

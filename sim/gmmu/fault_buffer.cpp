@@ -47,10 +47,12 @@ std::span<const FaultEntry> FaultBuffer::fetch(Nanoseconds now, std::uint32_t li
   ++fetch_;
   batch_.clear();
   fetched_raw_ = 0;
+  last_fetched_arrival_ = {};
   while (get_ < cached_put_ && fetched_raw_ < limit) {
     Group& group = at(get_);
     const std::uint32_t taken = std::min<std::uint32_t>(group.count, limit - fetched_raw_);
     fetched_raw_ += taken;
+    last_fetched_arrival_ = group.arrival;
     std::uint32_t left = taken;
     while (left != 0) {
       FaultEntry* into = coalesce ? entry_of(group) : nullptr;

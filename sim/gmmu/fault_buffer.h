@@ -54,6 +54,8 @@ class FaultBuffer {
   std::span<const FaultEntry> fetch(Nanoseconds now, std::uint32_t limit, bool coalesce);
   // Raw faults in the last fetch.
   std::uint32_t fetched_raw() const { return fetched_raw_; }
+  // Returns the arrival of the last raw fault in the last fetch; 0 if there was none.
+  Nanoseconds last_fetched_arrival() const { return last_fetched_arrival_; }
 
   // Drops everything up to PUT as last read by the driver (CACHED_PUT) or, after reading it again at `now`, everything
   // that has arrived (UPDATE_PUT). Returns the raw faults dropped.
@@ -98,6 +100,7 @@ class FaultBuffer {
   std::uint64_t get_ = 0, cached_put_ = 0, put_ = 0;  // indices of groups
   std::uint32_t size_ = 0;                            // raw faults from get_ to put_
   std::uint32_t fetched_raw_ = 0;
+  Nanoseconds last_fetched_arrival_{};
   std::vector<FaultEntry> batch_;
   // The last entry of a micro TLB in fetch number `fetch`.
   struct LastEntry {

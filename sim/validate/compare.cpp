@@ -63,6 +63,10 @@ void fill_raw_contents(Comparison& result, const RawContents& measured, const Ra
   result.raw_faults_per_batch = {measured.raw_faults_per_batch, simulated.raw_faults_per_batch};
   result.pages_per_batch = {measured.pages_per_batch, simulated.pages_per_batch};
   result.sms_per_batch = {measured.sms_per_batch, simulated.sms_per_batch};
+  if (measured.raising_ns_per_batch) {
+    result.raising_ns_per_batch = {*measured.raising_ns_per_batch, simulated.raising_ns_per_batch.value_or(0)};
+  }
+  if (!measured.page_order.empty()) result.page_order = compare_page_order(measured.page_order, simulated.page_order);
 }
 
 // The launches and the allocation of the outputs.
@@ -157,7 +161,7 @@ Comparison named_after(const Experiment& experiment) {
 }  // namespace
 
 using C = Comparison;
-const std::array<Quantity, 26> kQuantities{{
+const std::array<Quantity, 27> kQuantities{{
     {"fault_batches", &C::batches, [](const Seen& s) { return std::uint64_t{s.batches.size()}; },
      figure::kFaultBatches},
     {"transactions", &C::transactions, [](const Seen& s) { return s.transactions(); }, figure::kCopies},
@@ -182,6 +186,7 @@ const std::array<Quantity, 26> kQuantities{{
     {"raw_faults_per_batch", &C::raw_faults_per_batch, nullptr},
     {"pages_per_batch", &C::pages_per_batch, nullptr},
     {"sms_per_batch", &C::sms_per_batch, nullptr},
+    {"raising_ns_per_batch", &C::raising_ns_per_batch, nullptr},
     {"kernel_ns", &C::kernel_ns, nullptr},
     {"judged_ns", &C::time_ns, nullptr},
     {"quiet_ns", &C::quiet_ns, nullptr},

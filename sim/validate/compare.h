@@ -63,8 +63,9 @@ struct Comparison {
   Pair remote_maps, cpu_faults, thrashing;
   Pair remote_bytes;  // kRemote; both 0 where they were not measured
   // Contents of the batches, medians but the first; all 0 where no raw faults were recorded.
-  Pair raw_faults, raw_faults_per_batch, pages_per_batch, sms_per_batch;
-  Pair kernel_ns;  // as it was
+  Pair raw_faults, raw_faults_per_batch, pages_per_batch, sms_per_batch, raising_ns_per_batch;
+  std::optional<PageOrder> page_order;  // none: not recorded, or the sides have too few pages in common
+  Pair kernel_ns;                       // as it was
   // What is judged. Unobserved: of `cpu` and `prefetch` the whole time, the host's included; of the others the
   // kernels'. Of observed times of `ordered` the one-off start-up of the first fault is taken off both sides: the part
   // of the first batch that the system file calls first_fault_ns, and as much of the measured first batch as exceeds
@@ -103,6 +104,6 @@ struct Quantity {
   std::uint64_t (*of)(const Observation&);
   figure::Index figure = figure::kCount;
 };
-extern const std::array<Quantity, 26> kQuantities;
+extern const std::array<Quantity, 27> kQuantities;
 
 }  // namespace uvmsim::validate

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "sim/common/error.h"
@@ -275,6 +276,22 @@ void parse_unobserved(JsonFields& line, Experiment& experiment, std::set<std::st
   experiment.unobserved = std::move(times);
 }
 
+// Reads lists of pages, none of them twice.
+PagesByBatch parse_page_order(const Json& batches) {
+  constexpr const char* kKey = "page_order";
+  PagesByBatch order;
+  std::unordered_set<std::uint64_t> seen;
+  for (const Json& batch : json_array(batches, kKey)) {
+    order.emplace_back();
+    for (const Json& item : json_array(batch, kKey)) {
+      const std::uint64_t page = json_integer(item, kKey, kMaxBytes / kBasePageBytes);
+      if (!seen.insert(page).second) throw_input_error("'{}' has page {} twice", kKey, page);
+      order.back().push_back(page);
+    }
+  }
+  return order;
+}
+
 void parse_raw(JsonFields& line, Experiment& experiment, std::set<std::string>& unknown) {
   const Json* value = line.find("raw");
   if (value == nullptr) return;
@@ -284,8 +301,13 @@ void parse_raw(JsonFields& line, Experiment& experiment, std::set<std::string>& 
   raw.raw_faults_per_batch = fields.required_integer("raw_faults_per_batch", kMaxBytes);
   raw.pages_per_batch = fields.required_integer("pages_per_batch", kMaxBytes);
   raw.sms_per_batch = fields.required_integer("sms_per_batch", kMaxBytes);
+  if (fields.find("raising_ns_per_batch") != nullptr) {
+    raw.raising_ns_per_batch =
+        fields.required_integer("raising_ns_per_batch", static_cast<std::uint64_t>(kMaxKernelNs));
+  }
+  if (const Json* order = fields.find("page_order"); order != nullptr) raw.page_order = parse_page_order(*order);
   note_unknown_keys(fields, unknown);
-  experiment.raw = raw;
+  experiment.raw = std::move(raw);
 }
 
 // Remote-mapped memory has no fault that a listener to the driver could delay.

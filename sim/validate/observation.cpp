@@ -2,6 +2,7 @@
 #include "sim/validate/observation.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "sim/common/units.h"
@@ -77,13 +78,17 @@ class AddressMap {
 // Keeps everything; what happened before the measurement is dropped at the end, when its begin is known.
 class Recorder : public EventSink {
  public:
-  explicit Recorder(const AddressMap& addresses) : addresses_(addresses) {}
+  Recorder(const AddressMap& addresses, bool page_order) : addresses_(addresses), page_order_(page_order) {}
 
   void on(const KernelEvent& event) override { kernels_.emplace_back(event.start, event.end); }
   void on(const FaultBatchEvent& event) override {
     const auto [allocation, offset] = addresses_.locate(event.lowest_address);
     batches_.push_back({event.start.value, event.end.value, offset, allocation});
-    contents_.push_back({event.start, event.raw_faults, event.pages, event.sms});
+    Contents contents{event.start, event.last_arrival, event.raw_faults, event.pages, event.sms, {}};
+    if (page_order_) {
+      for (const FetchedFault& fault : event.faults) contents.pages.push_back(fault.address);
+    }
+    contents_.push_back(std::move(contents));
   }
   void on(const TransferEvent& event) override {
     const auto [allocation, offset] = addresses_.locate(event.address);
@@ -119,27 +124,44 @@ class Recorder : public EventSink {
 
  private:
   struct Contents {
-    Nanoseconds start;
-    std::uint64_t raw_faults, pages, sms;
+    Nanoseconds first, last;  // arrivals
+    std::uint64_t raw_faults, distinct_pages, sms;
+    std::vector<std::uint64_t> pages;  // their addresses, in the order of arrival; empty: not wanted
   };
 
   RawContents contents_from(Nanoseconds begin) const {
     RawContents out;
-    std::vector<std::uint64_t> raw_faults, pages, sms;
+    std::vector<std::uint64_t> raw_faults, pages, sms, raising_ns;
+    std::unordered_set<std::uint64_t> raised;  // addresses of pages
     for (const Contents& batch : contents_) {
-      if (batch.start < begin) continue;
+      if (batch.first < begin) continue;
       out.raw_faults += batch.raw_faults;
       raw_faults.push_back(batch.raw_faults);
-      pages.push_back(batch.pages);
+      pages.push_back(batch.distinct_pages);
       sms.push_back(batch.sms);
+      raising_ns.push_back(static_cast<std::uint64_t>(std::max(batch.last - batch.first, Nanoseconds{}).value));
+      if (page_order_) out.page_order.push_back(first_pages(batch, raised));
     }
+    if (!raising_ns.empty()) out.raising_ns_per_batch = median(std::move(raising_ns));
     out.raw_faults_per_batch = median(std::move(raw_faults));
     out.pages_per_batch = median(std::move(pages));
     out.sms_per_batch = median(std::move(sms));
     return out;
   }
 
+  // Returns the pages of the first allocation that were not raised before, from its start, and adds them to `raised`.
+  std::vector<std::uint64_t> first_pages(const Contents& batch, std::unordered_set<std::uint64_t>& raised) const {
+    std::vector<std::uint64_t> pages;
+    for (const std::uint64_t address : batch.pages) {
+      if (!raised.insert(address).second) continue;
+      const auto [allocation, offset] = addresses_.locate(address);
+      if (allocation == 0 && offset >= 0) pages.push_back(static_cast<std::uint64_t>(offset) / kBasePageBytes);
+    }
+    return pages;
+  }
+
   const AddressMap& addresses_;
+  bool page_order_;
   std::vector<std::pair<Nanoseconds, Nanoseconds>> kernels_;
   std::vector<ObservedBatch> batches_;
   std::vector<Contents> contents_;
@@ -197,9 +219,9 @@ Observation observe_measured(const Experiment& experiment) {
   return seen;
 }
 
-Observation observe_simulated(const Program& program, const config::SystemConfig& system) {
+Observation observe_simulated(const Program& program, const config::SystemConfig& system, bool page_order) {
   const AddressMap addresses(program, system);
-  Recorder recorder(addresses);
+  Recorder recorder(addresses, page_order);
   RunOptions options;
   options.system = system;
   options.layout = kLayout;

@@ -51,6 +51,7 @@ struct Observation {
 Observation observe_measured(const Experiment& experiment);
 
 // Replays the program and records what the model did between the marks of iteration 0. Throws as simulate().
-Observation observe_simulated(const Program& program, const config::SystemConfig& system);
+// `page_order`: whether RawContents::page_order is wanted, which takes memory for each raw fault.
+Observation observe_simulated(const Program& program, const config::SystemConfig& system, bool page_order = false);
 
 }  // namespace uvmsim::validate

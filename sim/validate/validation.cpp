@@ -97,8 +97,9 @@ Comparison replay(const Experiment& experiment, const std::string& path, const c
     const TimeBasis basis = time_basis(experiment, options.observed);
     const config::SystemConfig judged = judged_system(system, basis);
     const Program program = make_program(experiment, judged);
-    return compare(experiment, observe_measured(experiment), observe_simulated(program, judged), judged, basis,
-                   options.tolerances);
+    const bool page_order = experiment.raw && !experiment.raw->page_order.empty();
+    return compare(experiment, observe_measured(experiment), observe_simulated(program, judged, page_order), judged,
+                   basis, options.tolerances);
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "sim/common/version.h"
@@ -17,6 +18,13 @@ std::int64_t permille(double percent) { return static_cast<std::int64_t>(percent
 
 Json pair_json(const Pair& pair) {
   return {{"measured", pair.measured}, {"simulated", pair.simulated}, {"error_permille", permille(pair.error())}};
+}
+
+Json order_json(const PageOrder& order) {
+  const auto permille = [](double correlation) { return std::lround(correlation * 1000); };
+  Json out = {{"pages", order.pages}, {"correlation_permille", permille(order.all)}};
+  if (order.within_batches) out["within_batches_permille"] = permille(*order.within_batches);
+  return out;
 }
 
 Json failures_json(const std::vector<Failure>& failures) {
@@ -71,6 +79,7 @@ Json comparison_json(const Comparison& c) {
   out["same_transactions"] = c.same_transactions;
   out["same_remote_maps"] = c.same_remote_maps;
   for (const Quantity& quantity : kQuantities) out[quantity.key] = pair_json(c.*quantity.pair);
+  if (c.page_order) out["page_order"] = order_json(*c.page_order);
   if (c.campaign) out["campaign"] = campaign_json(*c.campaign);
   return out;
 }

@@ -88,28 +88,57 @@ std::string experiments_text(const Validation& validation) {
 
 // The contents of batches where raw faults were recorded, with the medians of their errors; empty without any.
 std::string raw_text(const Validation& validation) {
-  constexpr std::array kPairs = {&Comparison::raw_faults, &Comparison::raw_faults_per_batch,
-                                 &Comparison::pages_per_batch, &Comparison::sms_per_batch};
-  TextTable table({"experiment", "raw faults", "raw per batch", "pages per batch", "SMs per batch"});
-  std::array<std::vector<double>, kPairs.size()> errors;
+  struct Column {
+    const char *head, *name;
+    Pair Comparison::*pair;
+  };
+  constexpr std::array kRawColumns = {
+      Column{"raw faults", "raw faults", &Comparison::raw_faults},
+      Column{"raw per batch", "raw faults per batch", &Comparison::raw_faults_per_batch},
+      Column{"pages per batch", "pages per batch", &Comparison::pages_per_batch},
+      Column{"SMs per batch", "SMs per batch", &Comparison::sms_per_batch},
+      Column{"raising ns", "time of raising per batch", &Comparison::raising_ns_per_batch}};
+  std::vector<std::string> head{"experiment"};
+  for (const Column& column : kRawColumns) head.emplace_back(column.head);
+  TextTable table(head);
+  std::array<std::vector<double>, kRawColumns.size()> errors;
   std::size_t count = 0;
   for (const Comparison& c : validation.comparisons) {
     if (c.raw_faults.measured == 0) continue;
     ++count;
     std::vector<std::string> row{c.name};
-    for (std::size_t i = 0; i < kPairs.size(); ++i) {
-      row.push_back(pair_text(c.*kPairs[i], 1));
-      errors[i].push_back((c.*kPairs[i]).error());
+    for (std::size_t i = 0; i < kRawColumns.size(); ++i) {
+      const Pair& pair = c.*kRawColumns[i].pair;
+      row.push_back(pair_text(pair, 1));
+      if (pair.measured != 0) errors[i].push_back(pair.error());
     }
     table.add_row(row);
   }
   if (count == 0) return "";
-  std::string text = table.text(true) + fmt::format("median error of {} experiments:", count);
-  constexpr std::array kNames = {"raw faults", "raw faults per batch", "pages per batch", "SMs per batch"};
-  for (std::size_t i = 0; i < kPairs.size(); ++i) {
-    text += fmt::format("{} {} {:.1f} %", i == 0 ? "" : ",", kNames[i], median(errors[i]));
+  std::vector<std::string> medians;
+  for (std::size_t i = 0; i < kRawColumns.size(); ++i) {
+    if (!errors[i].empty()) medians.push_back(fmt::format("{} {:.1f} %", kRawColumns[i].name, median(errors[i])));
   }
-  return text + " (shown, not judged)\n";
+  return table.text(true) +
+         fmt::format("median error of {} experiments: {} (shown, not judged)\n", count, fmt::join(medians, ", "));
+}
+
+// The order in which pages were raised, where that was recorded; empty without any.
+std::string order_text(const Validation& validation) {
+  TextTable table({"experiment", "pages raised on both sides", "order of all", "order within batches"});
+  std::vector<double> all, within;
+  for (const Comparison& c : validation.comparisons) {
+    if (!c.page_order) continue;
+    const PageOrder& order = *c.page_order;
+    all.push_back(order.all);
+    if (order.within_batches) within.push_back(*order.within_batches);
+    table.add_row({c.name, fmt::to_string(order.pages), fmt::format("{:.3f}", order.all),
+                   order.within_batches ? fmt::format("{:.3f}", *order.within_batches) : "-"});
+  }
+  if (all.empty()) return "";
+  std::string text = fmt::format("median correlation of ranks: {:.3f} of {} experiments", median(all), all.size());
+  if (!within.empty()) text += fmt::format(", within batches {:.3f} of {}", median(within), within.size());
+  return table.text(true) + text + " (shown, not judged)\n";
 }
 
 std::string line_of(const std::string& text, std::size_t hang) { return wrapped_line(text, hang) + "\n"; }
@@ -159,6 +188,7 @@ std::string validation_text(const Validation& validation) {
       line_of(fmt::format("{} on {}: measured / simulated", fmt::join(validation.files, ", "), validation.system), 2);
   text += experiments_text(validation) + "\n";
   if (const std::string raw = raw_text(validation); !raw.empty()) text += raw + "\n";
+  if (const std::string order = order_text(validation); !order.empty()) text += order + "\n";
   if (std::ranges::any_of(validation.comparisons, is_observed)) {
     text += "* measured under CUPTI, which delays the driver; simulated with such a listener\n\n";
   }

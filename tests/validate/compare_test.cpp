@@ -128,6 +128,15 @@ TEST(Compare, WhatBatchesHeldIsComparedIfItWasMeasured) {
   EXPECT_EQ(result.raw_faults_per_batch.simulated, 100u);
   EXPECT_EQ(result.pages_per_batch.measured, 60u);
   EXPECT_TRUE(result.sms_per_batch.equal());
+  EXPECT_EQ(result.raising_ns_per_batch.simulated, 0u);
+  EXPECT_FALSE(result.page_order);
+  measured.raw->raising_ns_per_batch = 2000;
+  measured.raw->page_order = {{0, 1, 2, 3, 4, 5, 6, 7}};
+  simulated.raw->raising_ns_per_batch = 1500;
+  simulated.raw->page_order = {{0}, {1, 2, 3, 4, 5, 6, 7}};
+  EXPECT_EQ(compared().raising_ns_per_batch.measured, 2000u);
+  EXPECT_EQ(compared().raising_ns_per_batch.simulated, 1500u);
+  EXPECT_DOUBLE_EQ(compared().page_order.value().all, 1);
 }
 
 // One block, each lane on a page of its own.
@@ -147,6 +156,34 @@ TEST(Validation, TellsWhatTheModelsBatchesHold) {
   EXPECT_GE(result.raw_faults.simulated, result.raw_faults_per_batch.simulated);
   EXPECT_GE(result.raw_faults_per_batch.simulated, result.pages_per_batch.simulated);
   EXPECT_GT(result.pages_per_batch.simulated, 0u);
+}
+
+// One warp, whose lanes take pages of their own in turn. The GPU takes 20.4 ns for a raw fault.
+TEST(Validation, TellsTheOrderOfTheModelsRawFaultsAndTheirTime) {
+  const auto validated = [](const std::string& order) {
+    std::string touches;
+    for (int page = 0; page < 32; ++page) touches += (page == 0 ? "[" : ",[") + std::to_string(page) + ",\"w\"]";
+    const std::string line =
+        R"({"name":"one_warp","mode":"parallel32","bytes":2097152,"va_offset_in_2m":0,"advise":"none",)"
+        R"("host_populated":[],"gpu_resident":[],"touches":[)" +
+        touches +
+        R"(],"raw":{"raw_faults":32,"raw_faults_per_batch":32,"pages_per_batch":32,"sms_per_batch":1,)"
+        R"("raising_ns_per_batch":640,"page_order":)" +
+        order + R"(},"events":[["kernel",0,100000,0,0,0]]})";
+    return validate({parse_experiments(line, "mine.jsonl")}, config::load_system("h200-sxm-pcie5"), {});
+  };
+  std::string forward = "0", backward = "0";
+  for (int page = 1; page < 32; ++page) {
+    forward += "," + std::to_string(page);
+    backward = std::to_string(page) + "," + backward;
+  }
+  const Validation validation = validated("[[" + forward + "]]");
+  const Comparison& result = validation.comparisons.at(0);
+  ASSERT_EQ(result.raw_faults_per_batch.simulated, 32u);
+  EXPECT_NEAR(static_cast<double>(result.raising_ns_per_batch.simulated), 31 * 20.4, 1);
+  EXPECT_EQ(result.page_order.value().pages, 32u);
+  EXPECT_DOUBLE_EQ(result.page_order.value().all, 1);
+  EXPECT_DOUBLE_EQ(validated("[[" + backward + "]]").comparisons.at(0).page_order.value().all, -1);
 }
 
 TEST(Compare, WithoutContentsOnlyTimeIsJudged) {

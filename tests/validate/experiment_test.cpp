@@ -93,7 +93,18 @@ TEST(Experiment, ReadsWhatItsBatchesHeld) {
   EXPECT_EQ(experiment.raw->raw_faults_per_batch, 5u);
   EXPECT_EQ(experiment.raw->pages_per_batch, 4u);
   EXPECT_EQ(experiment.raw->sms_per_batch, 2u);
+  EXPECT_FALSE(experiment.raw->raising_ns_per_batch);
+  EXPECT_TRUE(experiment.raw->page_order.empty());
   EXPECT_FALSE(parse_experiments(kOrdered, "mine.jsonl").experiments.at(0).raw);
+}
+
+TEST(Experiment, ReadsTheOrderOfItsRawFaults) {
+  const std::string raw = R"("raw":{"raw_faults":9,"raw_faults_per_batch":5,"pages_per_batch":4,"sms_per_batch":2,)"
+                          R"("raising_ns_per_batch":640,"page_order":[[7,0],[],[3]]},"events")";
+  const ExperimentFile file = parse_experiments(with(kOrdered, R"("events")", raw), "mine.jsonl");
+  EXPECT_TRUE(file.warnings.empty());
+  EXPECT_EQ(file.experiments.at(0).raw->raising_ns_per_batch, 640u);
+  EXPECT_EQ(file.experiments.at(0).raw->page_order, (PagesByBatch{{7, 0}, {}, {3}}));
 }
 
 TEST(Experiment, WithoutEventsItsTimesAreAllThatIsKnown) {
@@ -237,6 +248,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"raw_list", with(kOrdered, R"("events")", R"("raw":[1],"events")"), "must be an object"},
         BadInput{"raw_part", with(kOrdered, R"("events")", R"("raw":{"raw_faults":9},"events")"),
                  "raw_faults_per_batch"},
+        BadInput{"raw_order",
+                 with(kOrdered, R"("events")",
+                      R"("raw":{"raw_faults":9,"raw_faults_per_batch":5,"pages_per_batch":4,"sms_per_batch":2,)"
+                      R"("page_order":[[7],[8,7]]},"events")"),
+                 "'page_order' has page 7 twice"},
         BadInput{"raw_negative", with(kOrdered, R"("events")", R"("raw":{"raw_faults":-9},"events")"), "is -9"},
         BadInput{"no_grid", with(kOrdered, R"("ordered")", R"("stream_rd")"), "_g<blocks>"},
         BadInput{"no_thirds", with(with(kOrdered, R"("ordered")", R"("vadd")"), "two", "vadd_g8"), "three equal parts"},

@@ -59,6 +59,25 @@ TEST(ValidationReport, ShowsWhatBatchesHeldWhereThatWasMeasured) {
   EXPECT_THAT(text,
               HasSubstr("median error of 1 experiments: raw faults 10.0 %, raw faults per batch 10.0 %, pages per "
                         "batch 25.0 %, SMs per batch 0.0 % (shown, not judged)"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("correlation")));
+}
+
+TEST(ValidationReport, ShowsTheOrderOfRawFaultsWhereThatWasMeasured) {
+  Validation validation = one_of_each();
+  EXPECT_FALSE(nlohmann::json::parse(validation_json(validation))["experiments"][0].contains("page_order"));
+  Comparison& good = validation.comparisons[0];
+  good.raw_faults = {1000, 1100};
+  good.raising_ns_per_batch = {2000, 2500};
+  good.page_order = PageOrder{640, 0.9876, -0.25};
+  const std::string text = validation_text(validation);
+  EXPECT_THAT(text, HasSubstr("2000 / 2500"));
+  EXPECT_THAT(text, HasSubstr("time of raising per batch 25.0 % (shown, not judged)"));
+  EXPECT_THAT(text, HasSubstr("median correlation of ranks: 0.988 of 1 experiments, within batches -0.250 of 1"));
+  const auto experiment = nlohmann::json::parse(validation_json(validation))["experiments"][0];
+  EXPECT_EQ(experiment["raising_ns_per_batch"]["simulated"], 2500);
+  EXPECT_EQ(experiment["page_order"]["pages"], 640);
+  EXPECT_EQ(experiment["page_order"]["correlation_permille"], 988);
+  EXPECT_EQ(experiment["page_order"]["within_batches_permille"], -250);
 }
 
 TEST(ValidationReport, SaysByWhichTimesItJudges) {

@@ -7,8 +7,9 @@
     uvmsim validate lines.jsonl --system h200-sxm-pcie5
 
 A line has the batches and copies as CUPTI would report them, and `raw`: the number of raw faults, and the medians
-per batch of raw faults, distinct pages and distinct SMs. Times are those of the observed run. Of the patterns,
-grid-stride loops and lanes on separate pages have a mode in the format (stream_rd, stream_wr, parallelN); the
+per batch of raw faults, distinct pages, distinct SMs and the GPU time from the first raw fault to the last. A pattern's
+line also has the order in which pages were first raised, batch by batch. Times are those of the observed run. Of the
+patterns, grid-stride loops and lanes on separate pages have a mode in the format (stream_rd, stream_wr, parallelN); the
 others, and sections that dropped events, are left out and counted on standard error. --calls: LOG is a log of
 `uvmtrace faults` of a run of library_calls.py, which wrote CALLS.jsonl; its lines are printed again with `raw`, or
 unchanged if LOG has no section for them. Exit status 2: the file is not such a log.
@@ -48,7 +49,22 @@ def contents_of(batches):
     return {"raw_faults": sum(len(batch) for batch in batches),
             "raw_faults_per_batch": median([len(batch) for batch in batches]),
             "pages_per_batch": median([len(batch.pages) for batch in batches]),
-            "sms_per_batch": median([len(batch.sms) for batch in batches])}
+            "sms_per_batch": median([len(batch.sms) for batch in batches]),
+            "raising_ns_per_batch": median([batch.last_ns - batch.first_ns for batch in batches])}
+
+
+def page_order(batches, base, size):
+    """By batch, the pages of the allocation whose first raw fault it holds, in the order of these raw faults."""
+    seen, order = set(), []
+    for batch in sorted(batches, key=lambda batch: batch.number):
+        pages = []
+        for fault in batch.faults:
+            page = (fault["address"] - base) // PAGE
+            if 0 <= fault["address"] - base < size and page not in seen:
+                seen.add(page)
+                pages.append(page)
+        order.append(pages)
+    return order
 
 
 def line_of(path, section):
@@ -76,7 +92,7 @@ def line_of(path, section):
                            copy["cause"]])
     return {"name": section.name, "bytes": size, "va_offset_in_2m": base % BLOCK, "advise": "none",
             "host_populated": [[0, size]] if head["place"] == "host" else [], "gpu_resident": [], **mode,
-            "raw": contents_of(batches),
+            "raw": {**contents_of(batches), "page_order": page_order(batches, base, size)},
             "events": sorted(events, key=lambda event: event[1])}
 
 

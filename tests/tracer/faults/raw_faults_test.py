@@ -15,7 +15,8 @@ import xml.etree.ElementTree
 from unittest import mock
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-sys.path[:0] = [os.path.join(TOP, "tracer", "faults"), os.path.join(TOP, "tracer", "ground_truth")]
+sys.path[:0] = [os.path.join(TOP, *folder) for folder in (("tracer", "faults"), ("tracer", "ground_truth"), ("tests", "ground_truth"))]
+import compare_page_orders  # noqa: E402
 import draw_window  # noqa: E402
 import fault_constants  # noqa: E402
 import raw_faults  # noqa: E402
@@ -170,11 +171,30 @@ class Reader(unittest.TestCase):
         first, second = map(json.loads, text.splitlines())
         self.assertEqual(first["mode"], "stream_wr")
         self.assertEqual(first["host_populated"], [[0, 2 << 20]])
-        self.assertEqual(first["raw"], {"raw_faults": 3, "raw_faults_per_batch": 1, "pages_per_batch": 1, "sms_per_batch": 1})
+        self.assertEqual(first["raw"], {"raw_faults": 3, "raw_faults_per_batch": 1, "pages_per_batch": 1, "sms_per_batch": 1,
+                                        "raising_ns_per_batch": 10, "page_order": [[2, 1], [16]]})
         self.assertEqual(first["events"], [["kernel", 0, 9000, 0, 0, 0], ["gpu_fault", 500, 3500, 4096, 2, 0],
                                            ["htod", 1500, 2500, 0, 65536, 2], ["gpu_fault", 4500, 8500, 65536, 1, 0]])
         self.assertEqual(second["mode"], "parallel2")
         self.assertEqual(second["touches"], [[0, "r"], [1, "r"]])
+
+    def test_the_order_of_pages_is_that_of_their_first_raw_faults(self):
+        # By the GPU's clock, not by the rows; a page counts once, and pages of other memory do not.
+        faults = [fault(1020, 1, BASE + 4096), fault(1000, 1, BASE + 3 * 4096 + 8), fault(1040, 1, BASE + 3 * 4096, 1),
+                  fault(1060, 1, BASE - 4096), fault(1080, 1, BASE + (2 << 20)), fault(5040, 2, BASE), fault(5000, 2, BASE + 4096)]
+        loop = experiment("loop16_g1_b256_wr_new", pattern="loop", threads=256, access_bytes=16, faults=faults,
+                          blocks=[{"begin_ns": 500, "end_ns": 9500, "sm": 0}])
+        raw = json.loads(self.printed(raw_lines, line(HEADER) + loop + line(END)))["raw"]
+        self.assertEqual(raw["page_order"], [[3, 1], [0]])
+        self.assertEqual(raw["raising_ns_per_batch"], (80 + 40) // 2)
+
+    def test_orders_of_two_recordings_are_compared_as_validate_does(self):
+        # The same numbers as in tests/validate/page_order_test.cpp: two batches in the other order, two neighbours exchanged.
+        one, other = list(range(10)), list(range(10, 20))
+        self.assertEqual(compare_page_orders.compared([one, other], [other, one]), (20, 1 - 6 * 2000 / (20 * 399), 1))
+        exchanged = compare_page_orders.compared([[90, 0, 1, 2, 3], [4, 5, 6, 7, 91]], [[0, 2], [92, 1, 3, 4, 5, 6, 7]])
+        self.assertEqual(exchanged, (8, 1 - 12 / (8 * 63), None))
+        self.assertIsNone(compare_page_orders.compared([one[:8]], [one[1:9]]))
 
     def test_calls_get_what_their_batches_held(self):
         call = {"name": "relu", "inputs_on": "gpu", "outputs_on": "host", "tensors": [], "events": [1]}
@@ -187,7 +207,8 @@ class Reader(unittest.TestCase):
                 contextlib.redirect_stderr(io.StringIO()):
             self.assertEqual(raw_lines.main(), 0)
         first, second = map(json.loads, out.getvalue().splitlines())
-        self.assertEqual(first["raw"], {"raw_faults": 2, "raw_faults_per_batch": 2, "pages_per_batch": 1, "sms_per_batch": 1})
+        self.assertEqual(first["raw"], {"raw_faults": 2, "raw_faults_per_batch": 2, "pages_per_batch": 1, "sms_per_batch": 1,
+                                        "raising_ns_per_batch": 1})
         self.assertEqual(list(first)[-1], "events")
         self.assertNotIn("raw", second)
 
