@@ -15,7 +15,9 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 
-# What is wrong then, file, what stands there, what takes its place, tests to try first.
+# The error that the mutation makes, the file, the text to replace, its replacement, the tests to run first.
+# @48d
+# Returns the first test of the gate that fails, or None. `tests` run first.
 MUTATIONS = [
     ("a page thrashes one event late", "sim/driver/thrashing.cpp", "page.events == threshold", "page.events == threshold + 1",
      "baselines driver_test"),

@@ -13,11 +13,11 @@ namespace {
 
 constexpr Nanoseconds ns(std::int64_t n) { return Nanoseconds(n); }
 constexpr std::uint64_t kMiB = 1 << 20;
-// 1000 bytes/us: a byte takes a nanosecond.
+// 1000 bytes/us: a byte takes 1 ns.
 constexpr EngineRates kPlain{Nanoseconds(2000), Nanoseconds(300), 1000};
 constexpr EngineRates kBare{Nanoseconds(0), Nanoseconds(0), 1000};
 
-// A whole push; returns the times of its runs.
+// Submits a push of these runs; returns the times of the runs.
 std::vector<RunTimes> push(CopyEngine& engine, Nanoseconds earliest, const std::vector<std::uint64_t>& runs) {
   std::vector<RunTimes> times;
   engine.begin_push(earliest);
@@ -90,7 +90,9 @@ TEST(Duplex, DirectionsThatDoNotMeetDoNotShare) {
 TEST(Duplex, FullOverlapSharesTheSum) {
   Pair link(1000, 1500);
   EXPECT_EQ(link.down.submit(ns(0), std::uint64_t{1000}).end, ns(1000));
-  // 500 bytes in the rest of the bandwidth while `down` runs, the other 500 alone.
+  // 500 bytes take the rest of the bandwidth while `down` transfers; the other 500 have the link alone.
+  // @100t
+  // 200 bytes share the link, 800 do not
   EXPECT_EQ(link.up.submit(ns(0), std::uint64_t{1000}).end, ns(1500));
 }
 
@@ -103,7 +105,15 @@ TEST(Duplex, PartialOverlapSharesWhileItLasts) {
 TEST(Duplex, OvertakenByAnEarlierStart) {
   Pair link(1000, 1500);
   link.down.submit(ns(1000), std::uint64_t{1000});
-  // 1000 bytes alone, 500 shared, 500 alone.
+  // 1000 bytes have the link alone, then 500 share it, then 500 have it alone.
+  // @131t
+  // no bandwidth is left until 3000
+  // @141t
+  // moved while `second` transfers
+  // @150t
+  // the host leaves 200, the link 500
+  // @151t
+  // no bandwidth is left until 1000
   EXPECT_EQ(link.up.submit(ns(0), std::uint64_t{2000}).end, ns(2500));
 }
 
@@ -151,7 +161,7 @@ TEST(Host, BothLimitsHoldAtOnce) {
   EXPECT_EQ(b_down.submit(ns(0), std::uint64_t{1000}).end, ns(2000));  // nothing left until 1000
 }
 
-// Engines of a random machine under random pushes.
+// Engines of a random machine, with random pushes.
 class RandomTraffic : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomTraffic, KeepsItsPromises) {
@@ -196,7 +206,7 @@ TEST_P(RandomTraffic, KeepsItsPromises) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomTraffic, testing::Range(std::uint64_t{1}, std::uint64_t{21}));
 
-// Against whatever is promised already, an earlier start or fewer bytes never end later.
+// Whatever bandwidth is reserved already, an earlier start or fewer bytes never make a transfer end later.
 TEST(CopyEngine, IsMonotone) {
   Random random(4);
   for (int round = 0; round < 200; ++round) {

@@ -53,7 +53,7 @@ TEST(Peers, BothWaysShareWhatTheLinkHasLess) {
   system.peer_links[0].both_ways_bytes_per_us = 3000;
   Topology topology(system);
   EXPECT_EQ(topology.peer(0, 1)->engine.submit(at(0), std::uint64_t{2000}).end, at(1000));
-  // 1000 bytes in the first microsecond, the other 1000 in half of one.
+  // 1000 bytes take the first microsecond, the other 1000 half of the second.
   EXPECT_EQ(topology.peer(1, 0)->engine.submit(at(0), std::uint64_t{2000}).end, at(1500));
 }
 
@@ -88,7 +88,8 @@ TEST(Peers, GpusBehindAnUplinkShareIt) {
   EXPECT_EQ(topology.engine(1, Direction::kDeviceToHost).submit(at(0), std::uint64_t{1000}).end, at(1500));
 }
 
-// A row of the measured table: size, copies one way, both ways, beside copies from the host, to both GPUs.
+// A row of the measured table: the size; bandwidth of copies one way and both ways, with copies from the host at the
+// same time, and to both GPUs.
 struct Row {
   double kib, one_way, both_ways, with_host, both_from_host;
 };
@@ -126,7 +127,7 @@ TEST(Peers, ExplicitCopiesMeetWhatTwoH200Measured) {
     Topology both(system);
     const Nanoseconds there = both.peer(1, 0)->copy(at(0), bytes);
     const Nanoseconds back = both.peer(0, 1)->copy(at(0), bytes);
-    // Two calls at once each take longer when they are short: that part is the host's, not the link's.
+    // Two short calls at the same time each take longer. The host causes this, not the link.
     if (bytes >= 2 * kMiB) {
       compare("both ways", row.kib, gigabytes_per_s(2 * size, std::max(there, back)), row.both_ways);
     }

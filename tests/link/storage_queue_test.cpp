@@ -26,7 +26,7 @@ TEST(StorageQueue, RequestsInFlightShareTheLatency) {
     EXPECT_EQ(times.start, Nanoseconds(0));
     EXPECT_EQ(times.end, kLatency + kPageTime * i);
   }
-  // The queue is full: the next one waits for the first.
+  // The queue is full, so the next request waits until the first one ends.
   EXPECT_EQ(queue.submit(Nanoseconds(0), kPage).start, kLatency + kPageTime);
 }
 
@@ -35,7 +35,10 @@ TEST(StorageQueue, DepthLimitsSmallRequests) {
   Nanoseconds end{};
   constexpr std::int64_t kPairs = 100;
   for (std::int64_t i = 0; i < 2 * kPairs; ++i) end = queue.submit(Nanoseconds(0), kPage).end;
-  // Two at a time: the second of each pair ends a page later, and the next pair begins where the two end.
+  // Two requests are in flight: the second of each pair ends a page time after the first, and then the next pair
+  // begins.
+  // @56t
+  // has ended by the time that the test checks
   EXPECT_EQ(end, (kLatency + kPageTime) * kPairs + kPageTime);
 }
 

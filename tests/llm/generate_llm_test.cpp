@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim trace generate llm`: programs whose memory follows from their configuration, and configurations that are
-// wrong.
+// `uvmsim trace generate llm`: the memory of the generated programs follows from the configuration, and wrong
+// configurations are rejected.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-// Two layers of width 64 with a vocabulary of 1000; 16-bit numbers.
+// A model of two layers of width 64 with a vocabulary of 1000 and 16-bit numbers.
 Json small_model() {
   return {{"model_type", "llama"},     {"hidden_size", 64},
           {"num_hidden_layers", 2},    {"num_attention_heads", 4},
@@ -26,7 +26,8 @@ Json small_model() {
           {"vocab_size", 1000},        {"max_position_embeddings", 256},
           {"torch_dtype", "bfloat16"}, {"uvmsim", {{"batch", 2}, {"tokens", 32}}}};
 }
-// Embedding and output layer, and of each layer query, key, value, output, three products and two norms; the last norm.
+// Elements of the embedding and the output layer; per layer query, key, value, output, three products and two norms;
+// and the last norm.
 constexpr std::uint64_t kSmallWeights =
     2 * 1000 * 64 + 2 * (64 * 64 + 2 * 64 * 32 + 64 * 64 + 3 * 64 * 128 + 2 * 64) + 64;
 
@@ -37,7 +38,7 @@ class GenerateLlm : public CommandTest {
     options.insert(options.begin(), {"trace", "generate", "llm", "--config", "config.json", "-o", "out.jsonl"});
     return run(options);
   }
-  // The records of the trace, one JSON object each, after it was checked.
+  // Generates a trace, checks it and returns its records, one JSON object each.
   std::vector<Json> records(const Json& config, const std::vector<std::string>& options = {}) {
     const CommandResult result = generate(config.dump(), options);
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -47,7 +48,7 @@ class GenerateLlm : public CommandTest {
     for (std::string line; std::getline(lines, line);) out.push_back(Json::parse(line));
     return out;
   }
-  // Bytes of tensors at the peak.
+  // Returns the bytes of live tensors at the peak.
   static std::uint64_t peak_of(const std::vector<Json>& records) {
     std::map<std::uint64_t, std::uint64_t> sizes;
     std::uint64_t live = 0, peak = 0;
@@ -61,7 +62,7 @@ class GenerateLlm : public CommandTest {
     }
     return peak;
   }
-  // Bytes of all tensors of that kind of name.
+  // Returns the bytes of all tensors whose name contains `part`.
   static std::uint64_t bytes_named(const std::vector<Json>& records, const std::string& part) {
     std::uint64_t bytes = 0;
     for (const Json& record : records) {
@@ -89,7 +90,7 @@ TEST_F(GenerateLlm, TheSameConfigurationGivesTheSameBytes) {
   EXPECT_EQ(folder.read("out.jsonl"), first);
 }
 
-// AdamW holds two numbers per weight beside it and its gradient, and one more while it steps.
+// AdamW holds two numbers per weight besides the weight and its gradient, and one more during its step.
 TEST_F(GenerateLlm, WhatTrainingHoldsFollowsFromTheOptimizer) {
   const std::uint64_t sgd = peak_of(records(small_model(), {"--optimizer", "sgd"}));
   const std::uint64_t momentum = peak_of(records(small_model(), {"--optimizer", "sgd_momentum"}));
@@ -101,7 +102,7 @@ TEST_F(GenerateLlm, WhatTrainingHoldsFollowsFromTheOptimizer) {
 
 TEST_F(GenerateLlm, AdaptersTrainLittle) {
   const auto made = records(small_model(), {"--lora-rank", "4"});
-  // At query (64 to 64) and value (64 to 32) of two layers.
+  // LoRA adds weights at query (64 to 64) and value (64 to 32) of two layers.
   EXPECT_EQ(bytes_named(made, "lora_"), 2 * 2 * (4 * (64 + 64) + 4 * (64 + 32)));
   EXPECT_LT(peak_of(made), peak_of(records(small_model())));
 }
@@ -110,7 +111,7 @@ TEST_F(GenerateLlm, RecomputationHoldsLessAndLaunchesMore) {
   const auto kernels = [](const std::vector<Json>& all) {
     return std::ranges::count_if(all, [](const Json& record) { return record["t"] == "kernel"; });
   };
-  // The number of tokens makes activations outweigh the weights.
+  // With this number of tokens the activations outweigh the weights.
   Json large = small_model();
   large["num_hidden_layers"] = 8;
   large["uvmsim"]["tokens"] = 256;
@@ -120,7 +121,7 @@ TEST_F(GenerateLlm, RecomputationHoldsLessAndLaunchesMore) {
   EXPECT_GT(kernels(again), kernels(plain));
 }
 
-// Keys and values of every token: layers x 2 x batch x key-value width x 2 bytes.
+// Keys and values of every token take layers x 2 x batch x key-value width x 2 bytes.
 TEST_F(GenerateLlm, AStaticCacheIsThereFromTheStart) {
   const auto made = records(small_model(), {"--mode", "decode", "--kv-cache", "static", "--tokens", "128"});
   EXPECT_EQ(bytes_named(made, "cache."), std::uint64_t{2} * 2 * 2 * 32 * 128 * 2);
@@ -131,7 +132,7 @@ TEST_F(GenerateLlm, AStaticCacheIsThereFromTheStart) {
 
 TEST_F(GenerateLlm, AGrowingCacheGrowsByATokenPerIteration) {
   const auto made = records(small_model(), {"--mode", "decode", "--iterations", "3"});
-  // Its tensors have no names: of each layer and step two of 33, then of 34 tokens.
+  // The tensors of this cache have no names: each layer and step has two for 33 tokens, then two for 34.
   for (const std::uint64_t tokens : {std::uint64_t{33}, std::uint64_t{34}}) {
     const auto grown = std::ranges::count_if(made, [&](const Json& record) {
       return record["t"] == "tensor_alloc" && record["bytes"] == 2 * 32 * tokens * 2;
@@ -226,7 +227,7 @@ TEST_F(GenerateLlm, WrongConfigurationsAreOneLine) {
     expect_one_line_error(generate(config), {word});
     EXPECT_FALSE(std::filesystem::exists(folder.path("out.jsonl")));
   }
-  // Each number is allowed, but not all of them together.
+  // Each number alone is allowed, but not all of them together.
   Json huge = small_model();
   huge["max_position_embeddings"] = 1 << 22;
   huge["uvmsim"] = {{"batch", 1 << 20}, {"tokens", 1 << 22}};

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs generated from their configurations against recordings of the same programs: footprint, kernel time,
+// Compares programs generated from their configurations with recordings of the same programs: footprint, kernel time,
 // slowdown.
 //
-//   build/test/tests/llm/recorded_llm_test     prints footprint, kernel time and settled slowdowns, a row per program
+//     build/test/tests/llm/recorded_llm_test     prints footprint, kernel time and settled slowdowns, a row per program
+// @23t
+// the configuration's name
+// @24t
+// path below workloads/
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,8 +28,8 @@ struct Case {
   const char* recording;  // below workloads/
   const char* system;
   llm::Given given;
-  // The tolerance of slowdowns at 1.25, 1.5 and 2 against the recording's, in percent. The goal is 15. Training steps
-  // and tokens that wait for the host are further off (docs/language_models.md has the table).
+  // The tolerance in percent of the slowdowns at oversubscription 1.25, 1.5 and 2 against the recording's. The goal is
+  // 15. Training steps, and tokens that wait for the host, differ more (docs/language_models.md has the table).
   std::vector<int> tolerance_percent;
 };
 

@@ -97,7 +97,8 @@ TEST(AddressSpace, FreeingTwiceOrWithPagesIsAModelError) {
   EXPECT_THROW(space.free(b, 1), ModelError);
 }
 
-// State is made when it is first used; until then it takes no memory, and all blocks are as they were allocated.
+// A block's state is created when it is first used. Until then it takes no memory, and the block counts as freshly
+// allocated.
 TEST(AddressSpace, LargeRangesTakeNoMemoryUntilTheyAreUsed) {
   AddressSpace space(1);
   const std::uint64_t blocks = std::uint64_t{1} << 26;  // 2^47 bytes
@@ -128,7 +129,8 @@ TEST(AddressSpace, LargeRangesTakeNoMemoryUntilTheyAreUsed) {
   EXPECT_FALSE(space.block(BlockIndex(77)).live);
 }
 
-// The reference gives every block its state at once: frees of parts, hints of ranges, and random uses give the same.
+// The reference creates every block's state at once. Frees of parts, hints on ranges and random uses give the same
+// results in both.
 TEST(AddressSpace, WhoAsksMakesNoDifference) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed);
@@ -182,7 +184,7 @@ TEST(AddressSpace, WhoAsksMakesNoDifference) {
   }
 }
 
-// Live ranges never overlap, and the space never grows beyond what first fit needs.
+// Live ranges never overlap, and the space never grows beyond the size that first fit needs.
 TEST(AddressSpace, RandomLivesNeverOverlap) {
   Random random(11);
   AddressSpace space(1);
@@ -221,7 +223,8 @@ TEST(AddressSpace, RandomLivesNeverOverlap) {
   EXPECT_EQ(space.block_count(), size);
 }
 
-// Each region as an address space of its own, shifted by where it begins; what does not fit lies behind all.
+// Each region behaves like an address space of its own that starts at the region's offset; allocations that fit no
+// region lie behind all regions.
 TEST(AddressSpace, RegionsAreLikeSpacesOfTheirOwn) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);

@@ -34,7 +34,8 @@ TEST(GpuMemory, HandsOutEveryChunkOnceThenNone) {
   EXPECT_EQ(memory.allocate().value, 1u);
 }
 
-// A chunk that is to be reused last comes after all fresh ones, which have no state; of several the first one released.
+// A chunk that is to be reused last is allocated after all fresh chunks, which have no state. Of several such chunks
+// the first one released is allocated first.
 TEST(GpuMemory, FreshChunksCostNothingAndComeBeforeThoseReusedLast) {
   constexpr std::uint32_t kChunks = 0xfffffffe;
   GpuMemory memory(kChunks);
@@ -89,13 +90,13 @@ TEST(GpuMemory, ASplitChunkServesThirtyTwoUnitsOfSeveralBlocks) {
   const std::map<std::uint64_t, PageMask> halves{{5, PageMask::range(0, 256)}, {9, PageMask::range(0, 256)}};
   EXPECT_EQ(owners(memory, chunk), halves);
 
-  // A freed slot is found again, and it is the one that was freed.
+  // Allocation reuses the slot that was freed.
   const SlotId third = memory.slot(BlockIndex(5), 3);
   EXPECT_FALSE(memory.unbind_slot(BlockIndex(5), 3).valid());
   EXPECT_FALSE(memory.slot(BlockIndex(5), 3).valid());
   EXPECT_EQ(memory.find_free_slot().slot, third.slot);
 
-  // The last one out gives the chunk back.
+  // When the last slot is freed, the chunk is free too.
   ChunkId emptied;
   for (unsigned unit = 0; unit < 16; ++unit) {
     if (unit != 3) {

@@ -59,7 +59,7 @@ TEST(HostMemory, WholeUnits) {
   EXPECT_TRUE(HostMemory(kBlockBytes, kBlockBytes).whole_units({}).empty());
 }
 
-// Against lists and sets, in units of every size.
+// Compares with a model of lists and sets, for units of every size.
 TEST(HostMemory, AgreesWithAPlainModel) {
   for (const std::uint64_t unit_bytes : {kBasePageBytes, kBigPageBytes, kBlockBytes}) {
     const auto unit_pages = static_cast<unsigned>(unit_bytes / kBasePageBytes);

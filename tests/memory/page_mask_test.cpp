@@ -26,7 +26,7 @@ Bits bits_of(const PageMask& mask) {
   return bits;
 }
 
-// Single pages and ranges mixed; sometimes empty, sometimes all.
+// Returns a mask of single pages and ranges, sometimes an empty or a full one.
 Pair random_pair(Random& random) {
   Pair pair;
   const std::uint64_t strokes = random.below(12);

@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-# Features that a version introduced and the code may need: attributes, modules, keywords of a call.
+# Features by the version that introduced them: attributes, modules, keywords of a call.
 NEWER = {
     (3, 10): {"bit_count", "pairwise", "strict", "TypeAlias"},
     (3, 11): {"tomllib", "ExceptionGroup", "StrEnum", "cbrt", "exp2"},

@@ -46,7 +46,9 @@ TEST(PageStream, OperandsAdvanceTogetherInputsFirst) {
   stream.allocate(1, kBlockBytes);
   stream.allocate(2, kBlockBytes);
   stream.allocate(3, kBlockBytes);
-  // Written: 4 pages of object 1; read: 4 of 2 and 2 of 3.
+  // The kernel writes 4 pages of object 1 and reads 4 of object 2 and 2 of object 3.
+  // @68t
+  // the thread is on page 3 already
   EXPECT_THAT(stream.add(kernel({{1, {{0, 4, kW}}}, {2, {{0, 4, kR}}}, {3, {{8, 2, kR}}}})),
               ElementsAre(512, 1032, 0, 513, 1, 514, 1033, 2, 515, 3));
 }

@@ -15,17 +15,19 @@ SYSTEM = "h200-sxm-pcie5"
 FACTORS = (1.25, 2, 4)
 MOST = 2  # the factor at which links and costs are varied
 BLOCK = 2 << 20
-# All of them take an hour of the checked build (stencil3d alone five minutes); UVMSIM_PHYSICS=all runs them.
+# All shipped traces take an hour in the checked build (stencil3d alone five minutes); UVMSIM_PHYSICS=all runs them.
 QUICK = ("alexnet", "dlrm", "pagerank", "tiled_matmul")
-# Beside them, written on the spot.
+# Traces that the test generates and runs as well.
 GENERATED = {
     "generated_stencil": ("stencil", "--bytes", "64MiB", "--kernels", "8", "--repeats", "2", "--write-percent", "50"),
     "generated_zipf": ("zipf", "--bytes", "64MiB", "--kernels", "16", "--write-percent", "30"),
 }
 
-# By how many percent a run with more of a resource may be longer, because batches change.
+# By how many percent a run with more of a resource may take longer because its batches differ.
 TOLERANCE = {"memory": 2, "links": 2, "driver": 4}
-# Traces that exceed it: {(what, trace): (percent, why)}.
+# Traces that exceed the tolerance: {(resource, trace): (percent, reason)}.
+# @37d
+# Returns `--set` options that halve every cost of a group of the system.
 KNOWN = {}
 
 
@@ -39,7 +41,13 @@ def halved(group):
     costs = {}
     for key, value in system[group].items():
         number = value["value"] if isinstance(value, dict) else value
-        # Sleeping later is no cost.
+        # This time delays sleep; it is no cost.
+        # @66d
+        # Returns the paths of the shipped traces and of generated ones, which are written to `folder`.
+        # @75d
+        # Returns the traces, cut to one iteration if the trace marks iterations.
+        # @129d
+        # Checks that the run with more of a resource (`more`) takes no longer than the other.
         if key.endswith("_ns") and key != "sleep_after_ns" and number:
             costs[f"{group}.{key}"] = number // 2
     return costs
@@ -161,7 +169,7 @@ class Physics(unittest.TestCase):
                 rate = point["links"][direction]["bytes_per_us"]
                 rate = rate["value"] if isinstance(rate, dict) else rate
                 self.assertLessEqual(point[f"{way}_busy_ns"], point["total_ns"], point["command"])
-                # A nanosecond per copy for rounding.
+                # Allows a nanosecond per copy for rounding.
                 counts = [name for name in point if name.startswith(way) and name.endswith("_transactions")]
                 copies = sum(point[name] for name in counts)
                 self.assertLessEqual(1000 * moved, rate * (point[f"{way}_busy_ns"] + copies), point["command"])
@@ -181,8 +189,8 @@ class Physics(unittest.TestCase):
             self.assertLessEqual(point["faulting_pages"], point["unmerged_faults"], name)
             self.assertLessEqual(point["gmmu_l1_hits_4k"] + point["gmmu_l1_hits_64k"], point["gmmu_lookups"], name)
             self.assertGreaterEqual(point["kernel_ns"], point["kernel_compute_ns"] * 0.999, name)
-            # Bytes that came and bytes that were created equal those that left and those that are there: at most the
-            # GPU's memory.
+            # Bytes that arrived and bytes that were created equal the bytes that left and those still resident, which
+            # are at most the GPU's memory.
             came = sum(point[f"htod_{cause}_bytes"] for cause in ("fault", "prefetch", "user", "counter"))
             came += 4096 * point["populated_pages"]
             left = sum(point[f"dtoh_{cause}_bytes"] for cause in ("fault", "prefetch", "user", "evict"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch policies: what a delay, a size, an order and held SMs do, against closed forms; and what policies hear of
-// faults, kernels and prefetched pages.
+// Batch policies: the effects of a delay, a size, an order and held SMs, against closed forms; and what policies are
+// told of faults, kernels and prefetched pages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The text of the ModelError that a call throws.
+// Returns the text of the ModelError that a call throws.
 template <class Call>
 std::string bug_of(Call&& call) {
   try {
@@ -30,7 +30,7 @@ std::string bug_of(Call&& call) {
   return "";
 }
 
-// The built-ins and those below that do as their test says.
+// Returns the built-ins and the policies below, whose behaviour each test sets.
 std::shared_ptr<const Registry> scripted_policies();
 
 RunOptions batched(std::uint64_t chunks, const std::string& name, const GivenParameters& given = {}) {
@@ -41,7 +41,8 @@ RunOptions batched(std::uint64_t chunks, const std::string& name, const GivenPar
   return options;
 }
 
-// A thread that touches a page of each 64 KB unit, one after the other: a batch each.
+// Returns a program of one thread that touches a page of each 64 KB unit, one after the other, so that each touch is a
+// batch.
 Program lone_thread(std::uint64_t touches) {
   Program program;
   const auto data = program.alloc(touches * kBigPageBytes);
@@ -82,7 +83,9 @@ TEST(Batch, WithoutDelayAtTheDriversSizeItIsTheDriver) {
   EXPECT_EQ(shaped.counters.raw_faults, driver.counters.raw_faults);
 }
 
-// Many warps on many blocks.
+// Returns a program of many warps on many blocks.
+// @107t
+// 25 % of four SMs
 Program wide(std::uint64_t blocks) {
   Program program;
   const auto data = program.alloc(blocks * kBlockBytes);
@@ -123,7 +126,7 @@ TEST(Batch, EtcThrottlesOnlyWhereSomethingIsEvicted) {
   EXPECT_NE(throttled.total, program.run(options).total);
 }
 
-// Does as its test says.
+// The behaviour that a test gives the policy.
 struct Behaviour {
   BatchShape shape;
   bool reverses = false;
@@ -171,7 +174,11 @@ class Listener final : public Prefetcher, public FeatureListener {
   void on_prefetch_wasted(BlockIndex, const PageMask& pages) override { behaviour.wasted += pages.count(); }
 };
 
-// Commands as its test says, then nothing.
+// The commands that a test gives the planner; afterwards it commands nothing.
+// @178t
+// whether a kernel has begun; before that nothing is allocated
+// @224t
+// until faults of both have arrived
 struct Plan {
   std::vector<PlanCommand> commands;
   std::vector<Nanoseconds> asked;
@@ -263,7 +270,9 @@ TEST(Features, FaultsComeInTheOrderOfTheBufferWithSmAndAccess) {
   EXPECT_EQ(behaviour.heard.front().sm, 0u);
   EXPECT_FALSE(behaviour.heard.front().write);
   EXPECT_EQ(behaviour.kernels, std::vector<std::string>{"chase"});
-  // Touches of a kernel that faulted are seen when it ends: two of the prefetched pages.
+  // The touches of a kernel that faulted are seen when it ends: it touched two of the prefetched pages.
+  // @278t
+  // with one chunk, this evicts the first block
   EXPECT_EQ(behaviour.used, 2u);
   EXPECT_EQ(behaviour.wasted, 0u);
 }
@@ -345,7 +354,7 @@ TEST(TreeByProcess, WithTheTreesThresholdItIsTheTree) {
   const RunResult by_process = program.run(options);
   options.prefetch = {"tree", {}};
   EXPECT_EQ(by_process.total, program.run(options).total);
-  // A process alone is number 0.
+  // A process that runs alone has number 0.
   options.prefetch = {"tree_by_process", {{"threshold", "99"}, {"0", "51"}}};
   EXPECT_EQ(program.run(options).total, by_process.total);
   options.prefetch = {"tree_by_process", {{"0", "100"}}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// check-policy: every built-in passes, and each broken rule is found and named.
+// check-policy: every built-in passes, and each violated rule is found and named.
 #include "sim/conformance/conformance.h"
 
 #include <gmock/gmock.h>
@@ -31,13 +31,16 @@ INSTANTIATE_TEST_SUITE_P(Every, BuiltIn, ::testing::ValuesIn(policy::built_ins()
 });
 
 TEST_P(BuiltIn, Passes) {
-  // Fewer programs than `uvmsim check-policy` runs: properties_test.cpp runs random ones with every policy as well.
+  // Runs fewer programs than `uvmsim check-policy` does, because properties_test.cpp runs random ones with every policy
+  // as well.
   for (const Verdict& verdict : check_policy(*GetParam(), {.programs = 9})) {
     EXPECT_TRUE(verdict.passed) << verdict.check << ": " << verdict.text;
   }
 }
 
-// The verdicts on one plug-in, each "ok" or its text.
+// Returns the verdicts on one plug-in by check, each "ok" or its text.
+// @46t
+// all plug-ins declare the same name
 std::map<std::string, std::string> verdicts_on(const std::string& name, TimeLimits limits = {}) {
   const auto registry = std::make_shared<policy::Registry>(*policy::built_ins());
   policy::Registry staged;
@@ -89,7 +92,13 @@ TEST(Nonsense, ACrash) {
                     HasSubstr("crashed: signal 11 (Segmentation fault)")));
 }
 TEST(Nonsense, AnEndlessLoop) {
-  // The first check names the function; none of the others waits as long again.
+  // The first check names the function that does not return; the other checks do not wait as long again.
+  // @142t
+  // the simulator ends nevertheless
+  // @225t
+  // the policy skips chunks at the end of its list
+  // @240t
+  // load_plugin reports that the file does not exist
   for (const auto& [check, text] : verdicts_on("nonsense_endless", {.cpu_seconds = 1})) {
     if (check != "parameters") {
       EXPECT_EQ(text, "not run: the policy does not return") << check;

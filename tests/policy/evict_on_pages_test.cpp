@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evictors against second implementations that are plain and slow: after every access the same pages are in memory.
+// Compares evictors with second implementations that are plain and slow: after every access the same pages are in
+// memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,14 +25,14 @@ std::uint64_t take_first(Pages& pages) {
   return page;
 }
 
-// Gets every access; says what is in memory afterwards.
+// Gets every access; returns the pages in memory afterwards.
 struct Naive {
   virtual ~Naive() = default;
   virtual void access(std::uint64_t page) = 0;
   virtual bool holds(std::uint64_t page) const = 0;
 };
 
-// Segments as lists, lowest first; what the segments cannot hold stays in the lowest.
+// Segments as lists, lowest first; pages that overflow a segment stay in the lowest one.
 struct NaiveSlru final : Naive {
   NaiveSlru(std::size_t frames, std::size_t count) : frames(frames), segments(count) {}
   void access(std::uint64_t page) override {
@@ -60,7 +61,7 @@ struct NaiveSlru final : Naive {
   std::vector<Pages> segments;
 };
 
-// All accesses ever, and which pages are remembered.
+// Keeps all accesses ever made, and which pages are remembered.
 struct NaiveLruK final : Naive {
   NaiveLruK(std::size_t frames, std::size_t k) : frames(frames), k(k) {}
   void access(std::uint64_t page) override {
@@ -89,7 +90,7 @@ struct NaiveLruK final : Naive {
   std::uint64_t now = 0;
 };
 
-// The stack and the queue of the paper, entry by entry.
+// Keeps the stack and the queue of the paper entry by entry.
 struct NaiveLirs final : Naive {
   explicit NaiveLirs(std::size_t frames) : frames(frames), most_lir(frames - std::max<std::size_t>(1, frames / 100)) {}
   void access(std::uint64_t page) override {
@@ -126,7 +127,7 @@ struct NaiveLirs final : Naive {
     }
     prune();
   }
-  // The bottom of the stack is LIR; without LIR pages nothing is in it.
+  // The bottom of the stack is a LIR page; without LIR pages the stack is empty.
   void prune() {
     while (!stack.empty() && lir.count(stack.front()) == 0) remove(ghosts, take_first(stack));
   }
@@ -159,7 +160,7 @@ void expect_same_contents(const char* evictor, const GivenParameters& given,
     PageCache cache(built_ins()->find(Slot::kEvict, evictor), given, frames);
     const std::unique_ptr<Naive> naive = make(frames);
     for (int step = 0; step < 400; ++step) {
-      // Scans, now and then, among accesses of which some pages get more.
+      // Scans occur now and then among accesses that favour some pages.
       const std::uint64_t page =
           round % 3 == 0 ? static_cast<std::uint64_t>(step) % universe : random.below(1 + random.below(universe));
       cache.access(page);
@@ -201,7 +202,9 @@ TEST(LruK, WithOneAccessIsLru) {
   }
 }
 
-// A scan passes through, pages used twice stay: LRU loses them to every scan.
+// A scan does not displace pages used twice; under LRU every scan evicts them.
+// @228t
+// LRU misses all 5000
 TEST(LruK, KeepsPagesUsedTwiceThroughAScan) {
   Pages pages;
   for (std::uint64_t round = 0; round < 20; ++round) {
@@ -240,7 +243,8 @@ TEST(Lfu, FadesOldFameWhenItHalves) {
   Pages pages;
   for (int i = 0; i < 1000; ++i) pages.push_back(static_cast<std::uint64_t>(i % 4));
   for (int i = 0; i < 400; ++i) pages.push_back(static_cast<std::uint64_t>(10 + i % 4));
-  // The old pages keep three frames and the new ones miss in the fourth, for ever or until the old fame has faded.
+  // The old pages keep three frames and the new ones miss in the fourth, for ever or until the old pages' counts have
+  // faded.
   EXPECT_EQ(misses_of("lfu", pages, 4, {{"halve_after", "0"}}), 4u + 400u);
   EXPECT_LT(misses_of("lfu", pages, 4, {{"halve_after", "20"}}), 250u);
 }
@@ -251,12 +255,12 @@ TEST(Clock, WithMoreBitsSparesWhatIsHitMore) {
   EXPECT_LT(misses_of("clock", pages, 50, {{"bits", "2"}}), 4682u);
 }
 
-// The victims of one access after the other, in groups: what went for a page, and early with it.
+// Returns the victims of one access after the other, in groups: the victim for a page and the early victims with it.
 class TreeOfPages {
  public:
   explicit TreeOfPages(std::uint32_t frames)
       : cache_(built_ins()->find(Slot::kEvict, "tree_pre_eviction"), {}, frames) {}
-  // Brings pages in, oldest first.
+  // Loads pages, oldest first.
   void fill(std::uint64_t first, std::uint64_t count) {
     for (std::uint64_t page = first; page < first + count; ++page) access(page);
   }
@@ -283,21 +287,27 @@ class TreeOfPages {
   std::set<std::uint64_t> known_;
 };
 
-// Worked out with the rule of the paper: 512 KB that are all there, victims 1, 3, 4, 0.
+// Worked out with the rule of the paper: of 512 KB that are all resident, the victims are 1, 3, 4, 0.
+// @291t
+// this makes the order of ages
 TEST(TreePreEviction, TakesWhatIsLeftOfATreeThatIsLessThanHalfFull) {
   TreeOfPages tree(8);
   tree.fill(0, 8);
   for (const std::uint64_t page : {1u, 3u, 4u, 0u, 2u, 5u, 6u, 7u}) {
     tree.access(page);  // in this order they are the oldest
   }
-  // New pages are neighbours far away; what is evicted early makes room for several of them.
+  // New pages are neighbours far away; early evictions make room for several of them.
   EXPECT_EQ(tree.victims_of(1000, 0, 8), (Pages{1}));
   EXPECT_EQ(tree.victims_of(1001, 0, 8), (Pages{3}));
   EXPECT_EQ(tree.victims_of(1002, 0, 8), (Pages{4}));
   EXPECT_EQ(tree.victims_of(1003, 0, 8), (Pages{0, 2, 5, 6, 7}));
 }
 
-// The mirror image of the tree prefetcher's 1, 1, 2, 4, 8, 16 units on a sequential sweep.
+// The sequence mirrors the 1, 1, 2, 4, 8, 16 units that the tree prefetcher fetches on a sequential sweep.
+// @308t
+// 0 means that memory was free
+// @320t
+// now the first block is the oldest, and 0 is its oldest unit
 TEST(TreePreEviction, OfTwoMegabytesItTakesGrowingPieces) {
   TreeOfPages tree(32);
   tree.fill(0, 32);
@@ -323,7 +333,7 @@ TEST(SequentialLocal, TakesTheOldestUnitOfTheOldestBlock) {
   EXPECT_TRUE(cache.contains(34));
 }
 
-// A scan that does not fit, over and over: the strategies for regular programs come close to the optimum.
+// On a cyclic scan larger than memory, the strategies for regular programs come close to the optimum.
 TEST(HpeLike, ComesCloseToTheOptimumOnACyclicScan) {
   const Pages pages = cyclic(1000, 20);
   const std::uint64_t optimum = optimal_misses(pages, 750);
@@ -332,7 +342,7 @@ TEST(HpeLike, ComesCloseToTheOptimumOnACyclicScan) {
   EXPECT_LT(misses_of("mhpe_like", pages, 750), optimum * 3 / 2);
 }
 
-// Sets used unevenly: an irregular program, for which it is LRU of sets.
+// Sets are used unevenly, so the program is irregular; for those HPE is LRU of sets.
 TEST(HpeLike, IsLruForIrregularPrograms) {
   Random random(9);
   Pages pages;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evictors: examples from the driver's rules, then random histories against plain lists.
+// Tests the evictors with examples from the driver's rules, and with random histories against plain lists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,9 @@ TEST(Lru, AHitRefreshesAChunk) {
   EXPECT_EQ(lru->select_victim(FakeChunks(2)), kB);
 }
 
-// The two whose whole state is an order of last uses.
+// The two policies whose only state is an order of last uses.
+// @60t
+// a prefetch call over both blocks, which are resident already
 class ByRecency : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Evict, ByRecency, ::testing::Values("lrm", "lru"));
 
@@ -98,7 +100,7 @@ TEST(Lrm, GoesByUnusedThenDiscardedThenUsed) {
   EXPECT_FALSE(lrm->select_victim(FakeChunks(4)).valid());
 }
 
-// The policies once more with vectors: lists of the policy in the order of eviction.
+// The policies implemented again with vectors: each list is in the order of eviction.
 class NaiveLists {
  public:
   void append(std::size_t list, ChunkId chunk) {
@@ -160,7 +162,7 @@ TEST_P(ByRecency, AgreesWithPlainListsOnRandomHistories) {
   }
 }
 
-// Victims of which little was ever there: least recently used for good, after an interval.
+// If victims were hardly filled, the policy becomes least recently used for good after an interval.
 TEST(MhpeLike, TurnsToLruWhenVictimsWereHardlyFilled) {
   for (const bool filled : {true, false}) {
     FakeChunks chunks(4);
@@ -181,7 +183,8 @@ TEST(MhpeLike, TurnsToLruWhenVictimsWereHardlyFilled) {
       victims.push_back(victim.value);
       bring(victim);
     }
-    // In the end, in turns: the oldest first. Or the youngest of those that came at least two intervals ago.
+    // At the end the policy takes victims in turns: the oldest chunk, or the youngest of those that arrived at least
+    // two intervals ago.
     const std::vector<std::uint32_t> last(victims.end() - 4, victims.end());
     EXPECT_EQ(std::set<std::uint32_t>(last.begin(), last.end()).size(), filled ? 3u : 4u);
   }
@@ -200,7 +203,8 @@ class EveryEvictor : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Evict, EveryEvictor, ::testing::ValuesIn(EveryEvictor::names()),
                          [](const auto& info) { return "evict_" + info.param; });
 
-// An empty chunk costs nothing to evict. conformance_test.cpp does not require this, because a policy may do otherwise.
+// An empty chunk costs nothing to evict. conformance_test.cpp does not require this, because a policy may prefer
+// another chunk.
 TEST_P(EveryEvictor, TakesEmptiedAndDiscardedChunksFirst) {
   const auto policy = evictor(GetParam(), 4);
   const auto bring = [&](ChunkId chunk, std::uint64_t content) {

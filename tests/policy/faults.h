@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One VA block under test: keeps what is resident and asks a prefetcher what each batch of faults brings in.
+// One VA block under test: it keeps the resident pages and asks a prefetcher which pages to add to each batch of
+// faults.
 #pragma once
 
 #include <initializer_list>
@@ -42,7 +43,7 @@ struct BlockUnderTest {
                             .to_host = to_host,
                             .now = {}});
   }
-  // Services the batch as the core does; returns the pages that came in.
+  // Services the batch as the core does; returns the pages that were fetched.
   PageMask service(const PageMask& faulted) {
     const PageMask inside = PageMask::range(first_page, end_page - first_page);
     const PageMask moved = (faulted | (added(faulted) & inside)) - resident;

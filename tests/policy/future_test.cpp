@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The future that oracles get: positions, next uses, ends of lives, and where the program is.
+// The future that oracles get: positions, next uses, ends of lives, and the program's present position.
 #include "sim/policy/future.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr ContentIndex kA{0}, kB{1}, kC{2};
 
-// Operation 2: A B A; memory of A is freed by record 3 and allocated anew; operation 5: C A; operation 6: B.
+// Operation 2 uses A B A; record 3 frees A's memory and allocates it again; operation 5 uses C A; operation 6 uses B.
 Future example() {
   Future future;
   future.add_operation(2);
@@ -78,7 +78,7 @@ TEST(Future, IsFollowed) {
   EXPECT_EQ(future.now(), 6u) << "time does not go back";
 }
 
-// A straggler is behind what has passed, not a whole round ahead.
+// A late access belongs to a position that has passed, not to one a whole round ahead.
 TEST(Future, TakesTheNearestPlaceOfWhatArrives) {
   Future future;
   future.add_operation(1);
@@ -139,7 +139,7 @@ TEST(Future, AgreesWithASearchOnRandomPrograms) {
   }
 }
 
-// The types enforce it: a policy that takes a Future must be of class D4, and the other way round.
+// The types enforce this: a policy that takes a Future must be of class D4, and a policy of class D4 must take one.
 template <InformationClass Class>
 class Plain : public Evictor {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Miss counts of the evictors on bare page streams: those of libCacheSim, textbook ones, closed forms.
+// Miss counts of the evictors on bare page streams, against libCacheSim's, textbook ones and closed forms.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Evict, LibCacheSim,
                                            SameAs{"slru", "slru"}, SameAs{"lirs", "lirs"}),
                          [](const auto& info) { return std::string(info.param.libcachesim); });
 
-// Numbers that differ from the file's, in the order of its capacities (20, 50, 100, 150).
+// Miss counts that differ from the file's, in the order of its capacities (20, 50, 100, 150).
 struct Other {
   const char* evictor;
   const char* stream;
@@ -53,18 +53,18 @@ const Other kOthers[] = {
     // three
     // times; in exact fractions (checked with Python's Fraction) it is 7627 instead of 7625 here.
     {"arc", "skew4", {7627, 4574, 1236, 203}},
-    // slru: 50 and 150 do not divide by 4. libCacheSim gives every segment 12 and 37 and puts the rest into the lowest
-    // for a while, but throws it out when a hit overfills the lowest: it holds less than its capacity. Here the lowest
-    // segment has what is left over.
+    // slru: 50 and 150 do not divide by 4. libCacheSim gives every segment 12 and 37 pages and puts the remaining pages
+    // into the lowest segment for a while, but discards them when a hit overfills the lowest segment, so that it holds
+    // less than its capacity. Here the remaining pages belong to the lowest segment.
     {"slru", "uniform", {9026, 7536, 5118, 2562}},
     {"slru", "skew4", {7329, 4130, 1069, 209}},
     {"slru", "zigzag", {9250, 8150, 6300, 3248}},
     {"slru", "scanhot", {6583, 2869, 2016, 1483}},
     {"slru", "phases", {6233, 887, 527, 428}},
-    // lirs: on a hit to a HIR page that is outside the stack, libCacheSim demotes a LIR page, which throws that very
-    // HIR
-    // page out of the queue but keeps it in the stack as resident: up to 4 pages more than the capacity are there (a
-    // program that does the same finds all 28 numbers). The paper changes only the page's place; so does this.
+    // lirs: on a hit to a HIR page that is outside the stack, libCacheSim demotes a LIR page. This removes that very
+    // HIR page from the queue but keeps it in the stack as resident, so that up to 4 pages more than the capacity are
+    // resident (a program that does the same gets all 28 numbers). In the paper, and here, only the page's place
+    // changes.
     {"lirs", "uniform", {9051, 7573, 5101, 2527}},
     {"lirs", "skew4", {7475, 4201, 994, 206}},
     {"lirs", "zigzag", {10000, 10000, 9952, 5052}},
@@ -88,10 +88,11 @@ TEST_P(LibCacheSim, MissesTheSame) {
   }
 }
 
-// W-TinyLFU is a family. libCacheSim's counts an access to its sketch (a counting Bloom filter of XXH64 hashes) only
-// for hits in the main part and for evictions, halves it every 32 hits per page, and its window of 1 % has no page
-// below 100: then it admits nothing and all 10,000 accesses miss. Here, as in the paper, every access counts in a
-// count-min sketch of 4-bit counters, they are halved every 10 accesses per page, and the window has at least one page.
+// W-TinyLFU is a family of policies. libCacheSim's counts an access in its sketch (a counting Bloom filter of XXH64
+// hashes) only for hits in the main part and for evictions, and halves the sketch every 32 hits per page. Its window of
+// 1 % has no page for capacities below 100: then it admits nothing and all 10,000 accesses miss. Here, as in the paper,
+// every access counts in a count-min sketch of 4-bit counters, which are halved every 10 accesses per page, and the
+// window has at least one page.
 TEST(WTinyLfu, MissesOfOurVariant) {
   const std::map<std::string, Counts> expected = {
       {"uniform", {9031, 7551, 5113, 2590}}, {"skew4", {7026, 3535, 830, 210}},
@@ -107,7 +108,9 @@ TEST(WTinyLfu, MissesOfOurVariant) {
   }
 }
 
-// The driver's order sees no hits: on a page stream it is first in, first out.
+// The driver's order ignores hits, so on a page stream it is first in, first out.
+// @130t
+// Belady's anomaly: more memory, more misses
 TEST(Lrm, IsFifoOnAPageStream) {
   for (const char* stream : {"uniform", "skew4", "zigzag", "loops"}) {
     const Pages pages = golden_stream(stream);
@@ -184,7 +187,7 @@ TEST(Factors, Zigzag) {
   EXPECT_EQ(optimal_at_factors(pages), best);
 }
 
-// Draws of the C library's old generator, bits 8 and up.
+// The random draws of the C library's old generator, from bit 8 up.
 class Draws {
  public:
   std::uint64_t operator()() {

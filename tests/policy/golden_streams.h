@@ -52,7 +52,7 @@ inline Pages golden_stream(const std::string& name) {
   return pages;
 }
 
-// Passes over 0 .. count - 1; forwards and backwards in turns.
+// Returns passes over 0 .. count - 1, forwards and backwards in turns.
 inline Pages cyclic(std::uint64_t count, int passes) {
   Pages pages;
   for (int pass = 0; pass < passes; ++pass) {
@@ -69,7 +69,7 @@ inline Pages zigzag(std::uint64_t count, int passes) {
   return pages;
 }
 
-// Belady's MIN: the page that is used again last gives way.
+// Returns the misses of Belady's MIN, which evicts the page whose next use is furthest away.
 inline std::uint64_t optimal_misses(const Pages& pages, std::size_t frames) {
   const std::uint64_t never = pages.size();
   std::vector<std::uint64_t> next(pages.size(), never);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies that fill several slots: one object for all of them, chosen in all; MIN with bypass and UVMSmart's runtime
-// in whole runs.
+// Policies that fill several slots: one object serves all of them and is chosen in all; MIN with bypass and UVMSmart's
+// runtime in whole runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ RunOptions joint_options(const std::string& name, std::uint64_t chunks, const Gi
 struct Asked {
   int prefetch = 0, plan = 0, migrate = 0, route = 0;
 };
-// Fills all slots and notes what it was asked before the first victim.
+// Fills all slots and records what it was asked before the first victim.
 class Everywhere final : public Prefetcher, public Evictor, public Planner, public Migrator, public Router {
  public:
   static PolicyInfo info() { return {.description = "everywhere", .source = "a test"}; }
@@ -111,7 +111,7 @@ TEST(Joint, IsChosenInAllOfItsSlotsWithTheSameParameters) {
   EXPECT_THAT(message_of([&] { check_choices(choices, *built_ins()); }), HasSubstr("'lrm' is chosen for evict"));
 }
 
-// N blocks again and again through memory for C: C of them come and stay, the others are used where they are.
+// A cycle over N blocks with memory for C: C of them are fetched and stay, the others are read from the host.
 TEST(MinBypass, KeepsWhatFitsOfACycleAndServesTheRestFromTheHost) {
   constexpr std::uint64_t kBlocks = 6, kChunks = 4, kPasses = 5;
   uvmsim::Program program;
@@ -141,14 +141,14 @@ TEST(MinBypass, BringsWhatRestsOnceItIsUsedSoonerThanSomethingThatIsThere) {
     program.kernel("k", 1000, {id});
   }
   program.sync();
-  // It rests once, and again after both others, which are not used again; then it comes.
+  // The block rests on the host once, and again after both others, which are not used again; then it is fetched.
   const Counters counters = program.run(joint_options("min_bypass", 2)).counters;
   EXPECT_EQ(counters.remote_access_bytes, 2 * kBlockBytes);
   EXPECT_EQ(bytes_in(counters), 3 * kBlockBytes);
   EXPECT_EQ(counters.evictions, 1u);
 }
 
-// UVMSmart's runtime on a GPU of two blocks, units of which come and go.
+// UVMSmart's runtime on a GPU of two blocks whose units are fetched and evicted.
 class UvmSmartRuntime : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kUnits = 2 * kBigPagesPerBlock;
@@ -172,7 +172,7 @@ class UvmSmartRuntime : public ::testing::Test {
     evictor_->on_released(chunk);
     migrator_->on_evicted(BlockIndex(chunk.value / kBigPagesPerBlock), unit_mask(chunk.value % kBigPagesPerBlock));
   }
-  // Makes room for one unit; returns the first that leaves and how many go with it.
+  // Makes room for one unit; returns the first unit that is evicted and how many are evicted with it.
   std::pair<std::uint32_t, int> evict() {
     const ChunkId victim = evictor_->select_victim(chunks_);
     leave(victim);
@@ -180,7 +180,7 @@ class UvmSmartRuntime : public ::testing::Test {
     for (ChunkId early; (early = evictor_->select_early_victim(chunks_)).valid(); ++more) leave(early);
     return {victim.value, more};
   }
-  // Does a page that is read rest on the host?
+  // Returns whether a page that is read rests on the host.
   bool rests() {
     const PageMask page = PageMask::range(0, 1), none;
     return !migrator_
@@ -217,7 +217,7 @@ TEST_F(UvmSmartRuntime, WaitsForAccessesOnceUnitsCameInNoOrder) {
   EXPECT_FALSE(rests()) << "the eighth access brings it";
 }
 
-// Another kernel begins anew: what it brings need not follow what the one before brought.
+// A new kernel starts a new sequence: its fetches need not follow those of the kernel before.
 TEST_F(UvmSmartRuntime, LooksAtTheOrderWithinAKernel) {
   for (std::uint32_t unit = kBigPagesPerBlock; unit < kUnits; ++unit) come(unit);
   migrator_->on_kernel(0);

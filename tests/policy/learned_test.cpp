@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learned policies: what certain weights must make of them, and files of weights that are none.
+// Learned policies: weights that make them equal known policies, and files that hold no valid weights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class Learned : public ::testing::Test {
   Folder folder_{"learned"};
 };
 
-// Round after round over more blocks than there are chunks, a kernel for each.
+// Returns a program that cycles over more blocks than there are chunks, with one kernel per block.
 Program cyclic_scan(unsigned blocks, unsigned rounds) {
   Program program;
   std::vector<trace::ObjectId> objects;
@@ -44,7 +44,12 @@ Program cyclic_scan(unsigned blocks, unsigned rounds) {
   return program;
 }
 
-// Weights that know age alone: what was used longest ago goes, as in LRU, or what was used last, as in MRU.
+// Weights that depend on age alone: the policy evicts the least recently used chunk, as LRU does, or the most recently
+// used, as MRU does.
+// @49t
+// buckets of the age, and as many of the gap
+// @56t
+// the ages of two chunks never lie in one bucket
 TEST_F(Learned, ReuseByAgeIsLruOrItsOpposite) {
   constexpr std::size_t kBuckets = 20;  // of age, each with as many of the gap
   const auto by_age = [](int sign) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of the InputError that a call throws.
+// Returns the text of the InputError that a call throws.
 #pragma once
 
 #include <gtest/gtest.h>

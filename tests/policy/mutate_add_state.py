@@ -81,7 +81,7 @@ def check_plugin(source, uvmsim, path, number, text, headers):
         ran = subprocess.run([uvmsim, "check-policy", str(plugin)], capture_output=True, text=True)
         if ran.returncode not in (0, 1) or ran.stderr:
             return ran.stderr.strip()
-        # By which checks: their names begin a line, their texts go over several.
+        # The names of the checks begin a line; their texts continue over several lines.
         verdicts = re.split(r"^  (?:ok|WRONG) +", ran.stdout, flags=re.MULTILINE)
         told = [" ".join(verdict.split()) for verdict in verdicts]
         names = [re.split(r"  +", raw)[0] for raw, text in zip(verdicts, told) if "add_state does not tell all" in text]

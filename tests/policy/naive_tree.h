@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree prefetcher once more, page by page and as slow as it reads: the reference for random inputs.
+// A second implementation of the tree prefetcher, page by page and slow: the reference for random inputs.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace uvmsim::policy {
 
-// Answers for a destination that is not the preferred location and min_faults 1.
+// Returns the prefetched pages for a destination that is not the preferred location and for min_faults 1.
 inline PageMask naive_tree(const FaultedBlock& block, unsigned threshold) {
   const unsigned pages = block.end_page - block.first_page;
   const auto at = [&](const PageMask& mask, unsigned page) { return mask.test(block.first_page + page); };
@@ -60,7 +60,7 @@ inline PageMask naive_tree(const FaultedBlock& block, unsigned threshold) {
       }
     }
     if (region_end == 0) continue;
-    // Leaves to pages, with the driver's own cut at the left edge.
+    // Converts leaves to pages, with the driver's own cut at the left edge.
     region_first = region_first < offset ? offset : region_first - offset;
     region_end -= offset;
     for (unsigned filled = region_first; filled < region_end; ++filled) result.set(block.first_page + filled);

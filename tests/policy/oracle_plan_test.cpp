@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planners that know the future, against search through every schedule of small machines.
+// Compares planners that know the future with a search through every schedule of small machines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,8 @@ Kernels random_kernels(Random& random, std::uint64_t count, std::uint64_t blocks
   return kernels;
 }
 
-// The fewest fetches with all of a kernel's blocks in memory at the same time: search through every content.
+// Returns the fewest fetches if all blocks of a kernel must be in memory at the same time, by a search through all
+// contents of memory.
 std::uint64_t fewest_fetches(const Kernels& kernels, std::uint64_t chunks) {
   std::map<unsigned, std::uint64_t> costs{{0u, 0u}};  // by content, as bits
   for (const std::vector<BlockIndex>& kernel : kernels) {
@@ -83,8 +84,8 @@ TEST(Exchanges, AreTheFewestFetchesAndDoNoHarm) {
 }
 
 TEST(Exchanges, OfACyclicScanAreThoseOfMin) {
-  // N blocks in turn, L times, in memory for C: N + (L - 1) (N - C) fetches with bypassing; here the block in use must
-  // be in memory: MIN keeps C - 1 others (Belady), one fetch more now and then.
+  // A cycle of N blocks, L times, with memory for C, takes N + (L - 1) (N - C) fetches with bypassing. Here the block
+  // in use must be in memory, so that MIN keeps C - 1 others (Belady) and sometimes fetches once more.
   Kernels kernels;
   for (int pass = 0; pass < 4; ++pass) {
     for (std::uint64_t b = 0; b < 6; ++b) kernels.push_back(blocks({b}));
@@ -94,13 +95,13 @@ TEST(Exchanges, OfACyclicScanAreThoseOfMin) {
   EXPECT_EQ(min_exchanges(kernels, 1).size(), 24u);
 }
 
-// One link that takes `fetch` units of time per block, kernels of one unit that use one block each.
+// A machine whose link takes `fetch` units of time per block; each kernel takes one unit of time and uses one block.
 class TimedMachine final : public PlanQueries {
  public:
   TimedMachine(Planner& planner, const Kernels& kernels, std::uint32_t chunks, int fetch)
       : planner_(planner), kernels_(kernels), chunks_(chunks), fetch_(fetch) {}
 
-  // Runs until the last kernel has ended.
+  // Runs until the last kernel has ended; returns the time.
   int run() {
     for (std::size_t k = 0; k < kernels_.size(); ++k) planner_.on_launched({.number = k, .name = ""});
     planner_.on_begin({.number = 0, .name = ""});
@@ -156,7 +157,9 @@ class TimedMachine final : public PlanQueries {
   std::optional<BlockIndex> coming_;
 };
 
-// The least time: search through every state, a unit of time after another.
+// Returns the least time, by a search through every state, one unit of time after another.
+// @164t
+// -1: no block
 int shortest_time(const Kernels& kernels, std::uint32_t chunks, int fetch, unsigned block_count) {
   struct State {
     std::size_t kernel;
@@ -205,7 +208,8 @@ Timed timed(const char* name, const Kernels& kernels, std::uint32_t chunks, int 
   return {time, machine.fetches};
 }
 
-// Cao, Felten, Karlin, Li: aggressive takes at most min(1 + F / K, 2) times the least time, conservative twice.
+// Cao, Felten, Karlin, Li: the aggressive algorithm takes at most min(1 + F / K, 2) times the least time, the
+// conservative one at most twice the least time.
 TEST(OraclePlanners, AreAsCloseToTheOptimumAsTheTheoremsSay) {
   Random random(2);
   for (int instance = 0; instance < 120; ++instance) {
@@ -240,7 +244,11 @@ TEST(KernelLookahead, FetchesAsManyKernelsAheadAsItsDegree) {
 }
 
 TEST(KernelLookahead, WhatIsUsedLastGivesWayAndOnlyForWhatIsUsedBeforeIt) {
-  // Memory for two: 0 and 1 are there; 2 is next, 0 is used after it, 1 never again.
+  // Memory holds two blocks, 0 and 1. Block 2 is needed next, 0 after it, and 1 never again.
+  // @249t
+  // evicts 1, not 0; and does not evict 0 for 3
+  // @251t
+  // 2 has ended
   const Kernels kernels = {blocks({0, 1}), blocks({2}), blocks({0}), blocks({3})};
   const KernelFuture future = future_of(kernels, 2);
   const auto planner = built_ins()->create<Planner>("kernel_lookahead", {{"reserve_chunks", "0"}}, 1, 2, &future);
@@ -258,8 +266,8 @@ TEST(OraclePlanners, WantTheFuture) {
   }
 }
 
-// The older kernel waits behind the younger one, which runs in another stream: what runs does not give way to what
-// waits.
+// The older kernel waits behind the younger one, which runs in another stream: blocks of a running kernel are not
+// evicted for one that waits.
 TEST(KernelLookahead, WhatAnotherStreamsKernelUsesNowStays) {
   const KernelFuture future = future_of({blocks({0, 1}), blocks({2})}, 1);
   const auto planner = built_ins()->create<Planner>("kernel_lookahead", {}, 1, 1, &future);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evictors that know the future: against brute force over all choices, closed forms, and every other evictor.
+// Compares evictors that know the future with brute force over all choices, with closed forms, and with every other
+// evictor.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +13,11 @@
 namespace uvmsim::policy::oracle_test {
 namespace {
 
-// The least of any sequence of choices: all contents of memory that are possible after every access, with the least
-// cost to get there. A load costs 1, a write-back of a written page `write_back`, writing at the end nothing.
+// Returns the least cost of any sequence of choices. The search keeps all contents of memory that are possible after
+// every access, with the least cost to reach them. A load costs 1, a write-back of a written page `write_back`; writing
+// back at the end costs nothing.
+// @92t
+// policies that fill several slots may leave pages on the host
 struct Access {
   std::uint64_t page;
   bool write;
@@ -108,8 +112,8 @@ TEST(Min, ClosedForms) {
   }
 }
 
-// Compares with a bare stream of pages that may be used without being loaded: published numbers, closed forms, another
-// implementation.
+// Compares with counts on a bare stream of pages that may be used without being loaded: published numbers, closed
+// forms, another implementation.
 TEST(MinBypass, LoadsWhatMinWithBypassLoads) {
   EXPECT_EQ(misses_of("min_bypass", {7, 0, 1, 2, 0, 3, 0, 4, 2, 3, 0, 3, 2, 1, 2, 0, 1, 7, 0, 1}, 3), 8u);
   EXPECT_EQ(misses_of("min_bypass", cyclic(5, 10), 4), 14u);
@@ -158,7 +162,7 @@ std::uint64_t cost_of(const char* evictor, const std::vector<Access>& accesses, 
   return cache.misses() + write_back * cache.write_backs();
 }
 
-// Exact answers are NP-complete; the heuristic is between the optimum and, over many streams, plain MIN.
+// The exact problem is NP-complete. The heuristic lies between the optimum and, over many streams, plain MIN.
 TEST(MinDirty, CostsLessThanMinOnTheWholeAndNeverLessThanPossible) {
   Random random(13);
   std::uint64_t optimum = 0, weighing = 0, plain = 0, landlord = 0, lru = 0;
@@ -183,7 +187,7 @@ TEST(MinDirty, CostsLessThanMinOnTheWholeAndNeverLessThanPossible) {
   EXPECT_LT(landlord, lru);
 }
 
-// Landlord as it is written: credits one by one, the rent taken from all.
+// Landlord implemented literally: a credit per page, and the rent is taken from all.
 TEST(Landlord, AgreesWithCreditsOneByOne) {
   Random random(14);
   for (int round = 0; round < 300; ++round) {
@@ -221,7 +225,10 @@ TEST(Landlord, AgreesWithCreditsOneByOne) {
   }
 }
 
-// Kernels as sets: what the present one uses comes last, even where another's next use is nearer in positions.
+// Each kernel is a set of uses: pages of the present kernel are evicted last, even if another page's next use has a
+// nearer position.
+// @230t
+// more than fit
 TEST(MinKernel, TakesTheUsesOfAKernelTogether) {
   Future future;
   future.add_operation(1);

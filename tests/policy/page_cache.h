@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An evictor without a driver: a stream of pages, memory of a few frames, a count of misses. For comparing policies
+// An evictor without a driver: a stream of pages, a memory of a few frames and a count of misses. It compares policies
 // with cache simulators and with published miss counts.
 #pragma once
 
@@ -16,10 +16,11 @@
 
 namespace uvmsim::policy {
 
-// One page per frame, demand only, empty at the start. The evictor hears on_touched for a hit if its class allows it
-// (D2 and up); for a miss select_victim when no frame is free, on_released, on_allocated and on_migrated, and then
-// select_early_victim, which never names the page that just came. A page takes the frame that was emptied for it, else
-// a free one. A policy that fills the slot `migrate` too is asked first: a page that it lets rest is not brought.
+// A cache of one page per frame with demand fetching only, empty at the start. The evictor's hooks are called as
+// follows. A hit calls on_touched if its class allows it (D2 and up). A miss calls select_victim when no frame is free,
+// on_released, on_allocated and on_migrated, and then select_early_victim, which never names the page that was just
+// loaded. A page takes the frame that was emptied for it, else a free one. A policy that also fills the slot `migrate`
+// is asked first: a page that it leaves on the host is not loaded.
 class PageCache final : private EvictionQueries {
  public:
   // `frames` is at least 1. `future`, for policies of class D4, holds the stream itself, each access as an operation
@@ -28,12 +29,18 @@ class PageCache final : private EvictionQueries {
   PageCache(const PolicyEntry& evictor, const GivenParameters& given, std::uint32_t frames, std::uint64_t seed = 1,
             Future* future = nullptr);
 
-  // Returns whether the page was there. Throws ModelError for a victim that may not be evicted.
+  // Returns whether the page was cached. Throws ModelError for a victim that may not be evicted.
   bool access(std::uint64_t page, bool write = false);
 
   std::uint64_t accesses() const { return accesses_; }
   std::uint64_t misses() const { return misses_; }
-  // Pages that were evicted after they had been written.
+  // The number of pages that were evicted after they had been written.
+  // @54t
+  // the evictor's object; null if it does not fill this slot
+  // @61t
+  // never iterated
+  // @62t
+  // the page that an early eviction must keep
   std::uint64_t write_backs() const { return write_backs_; }
   bool contains(std::uint64_t page) const { return frame_of_.count(page) != 0; }
 
@@ -64,7 +71,7 @@ class PageCache final : private EvictionQueries {
   std::uint64_t incoming_ = 0, accesses_ = 0, misses_ = 0, write_backs_ = 0;
 };
 
-// The future of a stream of pages, as PageCache wants it.
+// Returns the future of a stream of pages in the form that PageCache expects.
 Future stream_future(std::span<const std::uint64_t> pages);
 
 }  // namespace uvmsim::policy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU memory for planners: what they command happens at once.
+// GPU memory for tests of planners: commands take effect at once.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline std::vector<BlockIndex> blocks(std::initializer_list<std::uint64_t> value
   return out;
 }
 
-// GPU memory of a few blocks without a driver: commands take effect at once.
+// GPU memory of a few blocks without a driver; commands take effect at once.
 class Machine final : public PlanQueries {
  public:
   Machine(Planner& planner, std::uint32_t chunks) : planner_(planner), chunks_(chunks) {}
@@ -29,7 +29,8 @@ class Machine final : public PlanQueries {
   std::uint32_t free_chunks() const override { return chunks_ - static_cast<std::uint32_t>(here_.size()); }
   Nanoseconds now() const override { return {}; }
 
-  // Obeys until the planner wants nothing more; returns what it did: prefetches, evictions as -1 - block.
+  // Executes commands until the planner has none left; returns them: a prefetch as its block, an eviction as -1 -
+  // block.
   std::vector<std::int64_t> idle() {
     std::vector<std::int64_t> done;
     for (;;) {
@@ -56,7 +57,7 @@ class Machine final : public PlanQueries {
     bring(b);
     planner_.on_faulted(b, PageMask::all());
   }
-  // A kernel with a name of one letter; returns on how many of the blocks it faulted.
+  // Runs a kernel whose name is one letter; returns on how many of the blocks it faulted.
   unsigned run(std::string_view name, const std::vector<BlockIndex>& touched) {
     planner_.on_begin({.number = number_, .name = name});
     idle();

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeepUM's tables against sequences worked out by hand, and what it makes of them.
+// DeepUM's tables against sequences worked out by hand, and the predictions of the policy from them.
+// @42t
+// for an unknown history the last successor is predicted
+// @60t
+// a new block follows the one before it
+// @63t
+// a new block that is the first of its run follows the last new block
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,7 +79,7 @@ TEST(BlockTable, ForgetsTheOldestSuccessorAndTheRowUsedLeastRecently) {
     table.record(BlockIndex(next));
   }
   EXPECT_THAT(values(table.chain()), ElementsAre(1, 4, 3));
-  // One set of two rows: 1 goes when 3 comes.
+  // One set has two rows: the row of 1 is replaced when 3 is recorded.
   table = learned(blocks({1, 2, 3}), {.rows = 2, .ways = 2, .successors = 4});
   EXPECT_THAT(values(table.chain()), ElementsAre(1));
   EXPECT_THAT(values(table.chain(BlockIndex(2))), ElementsAre(2, 3));
@@ -108,7 +114,9 @@ TEST(DeepUm, ChainsAsManyKernelsAheadAsItsDegree) {
       const std::uint64_t first = 10 * static_cast<std::uint64_t>(*name - 'a');
       machine.run(name, blocks({first, first + 1}));
     }
-    // All is there; then everything goes, and the next kernel begins.
+    // All blocks are resident; then all are evicted, and the next kernel begins.
+    // @128t
+    // b is next, c was fetched last
     for (const std::uint64_t b : {0, 1, 10, 11, 20, 21, 30, 31}) planner->on_released(BlockIndex(b));
     Machine empty(*planner, 64);
     planner->on_begin({.number = 5, .name = "b"});
@@ -140,7 +148,9 @@ TEST(DeepUm, BlocksInWhichNothingLivesGoWithoutACopy) {
   }
 }
 
-// Two streams: what a kernel that still runs needs stays, however many later ones begin and end beside it.
+// With two streams, blocks that a running kernel needs stay, however many later kernels begin and end meanwhile.
+// @159t
+// too little memory is free, but no block may be evicted
 TEST(DeepUmIdeal, AKernelIsExpectedUntilItIsOver) {
   const auto planner = built_ins()->create<Planner>("deepum_ideal", {{"degree", "1"}, {"reserve_chunks", "16"}}, 1, 2);
   Machine machine(*planner, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plug-ins: one that works, the shipped example, and every way to be refused.
+// Plug-ins: one that works, the shipped example, and every reason to refuse one.
 #include "sim/policy/plugin.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cost of one decision. The budget of a block service is 1 us, all of it; a prefetch call may take 0.15 us of that.
+// Measures the cost of one decision. The budget for servicing a block is 1 us in total, of which a prefetch call may
+// take 0.15 us.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -53,7 +54,8 @@ BENCHMARK_CAPTURE(prefetch, tree_unaligned, "tree", 37)->Arg(1)->Arg(8);
 BENCHMARK_CAPTURE(prefetch, sequential, "sequential", 0)->Arg(1)->Arg(64);
 BENCHMARK_CAPTURE(prefetch, none, "none", 0)->Arg(1);
 
-// An eviction and the migration that it makes room for, on a GPU of 64 GB: a scan of twice as much.
+// Measures an eviction and the migration that it makes room for, on a GPU of 64 GB, with a scan of twice as much
+// memory.
 void evict(benchmark::State& state, const char* name) {
   constexpr std::uint32_t kChunkCount = 32768;
   PageCache cache(built_ins()->find(Slot::kEvict, name), {}, kChunkCount);
@@ -61,7 +63,7 @@ void evict(benchmark::State& state, const char* name) {
   for (; page < kChunkCount; ++page) cache.access(page);
   for (auto _ : state) cache.access(page++ % (2 * kChunkCount));
 }
-// An access to a chunk that is there.
+// Measures an access to a resident chunk.
 void touch(benchmark::State& state, const char* name) {
   constexpr std::uint32_t kChunkCount = 32768;
   const auto policy = evictor(name, kChunkCount);

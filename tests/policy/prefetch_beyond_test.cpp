@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetchers that think in 64 KB units of the address space, in and beyond the faulted block.
+// Prefetchers that work in 64 KB units of the address space, inside and beyond the faulted block.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ TEST(AlwaysTwoMegabytes, BringsTheBlock) {
   EXPECT_TRUE(space.wanted_beyond.empty());
 }
 
-// Reference 3.2: a third of the faults go away. A sweep of n pages takes n ln 2 of them in the limit.
+// Reference 3.2: the prefetcher removes a third of the faults. A sweep of n pages takes n ln 2 faults in the limit.
 TEST(RandomPages, ASweepTakesNLn2Faults) {
   SpaceUnderTest space("random", {}, {32});
   for (std::uint64_t page = 0; page < 32 * kPagesPerBlock; ++page) space.fault_on(page);
@@ -73,7 +73,8 @@ TEST(Stride, GoesDownwardsAndStaysInItsAllocation) {
 }
 
 TEST(Stride, AllocationsAreFollowedSideBySide) {
-  // a[i] and b[3 i] in turns: every distance between consecutive faults differs, but not within an allocation.
+  // a[i] and b[3 i] are accessed in turns: distances between consecutive faults differ, but within an allocation they
+  // are equal.
   SpaceUnderTest space("stride", {}, {4, 8});
   for (std::uint64_t i = 0; i < 84; ++i) {
     space.fault(i);
@@ -104,7 +105,7 @@ TEST(Markov, FollowsSuccessorsOfSuccessors) {
   EXPECT_EQ(space.fault(3), (Units{3, 9, 40, 50}));
 }
 
-// Against maps: with room for all units, the successors of a unit are the latest distinct ones.
+// Compares with maps: if the table has room for all units, the successors of a unit are the latest distinct ones.
 TEST(Markov, AgreesWithMapsOnRandomStreams) {
   Random random(4);
   SpaceUnderTest space("markov", {{"depth", "1"}, {"successors", "2"}, {"entries", "64"}}, {2});
@@ -143,7 +144,7 @@ TEST(Leap, OneStrayFaultDoesNotMoveTheTrend) {
   SpaceUnderTest space("leap", {{"max_window", "1"}}, {16});
   for (std::uint64_t unit = 0; unit < 40; ++unit) space.fault(unit);
   space.fault(300);
-  // The distance to 300 and back again are two of many; the window closed and opens again.
+  // The distances to 300 and back are two of many; the window closed and opens again.
   for (std::uint64_t unit = 40; unit < 43; ++unit) space.fault(unit);
   const std::uint64_t before = space.faults;
   for (std::uint64_t unit = 60; unit < 80; ++unit) space.fault(unit);
@@ -234,7 +235,7 @@ TEST(CppeLike, BringsThePagesThatWereUsedBefore) {
   space.evict(0, used);
   space.fault_on(22);
   EXPECT_TRUE(space.resident(0) == used);
-  // A fault on another page of the unit: the pattern was right once, so it stays, and the whole unit comes.
+  // A fault on another page of the unit: the pattern was right once, so it stays, and the whole unit is fetched.
   space.fault_on(21);
   EXPECT_EQ(space.resident(0).count(), 16u);
   space.evict(0, PageMask::range(16, 12));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The properties that published policies are checked by (V1 to V16; README.md says where each is), on random programs
-// through the whole simulator and on random streams of pages, for every built-in policy.
+// The properties that published policies are checked by (V1 to V16; README.md lists where each is tested), on random
+// programs in the whole simulator and on random streams of pages, for every built-in policy.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::vector<std::string> all_policies() {
   return names;
 }
 
-// The times among a policy's parameters.
+// Doubles the times among a policy's parameters.
 PolicyChoice twice_as_slow(PolicyChoice choice) {
   if (choice.name == "coalesce") choice.parameters = {{"delay_us", "40"}};
   if (choice.name == "late_ahead") {
@@ -72,8 +72,8 @@ class EveryPolicy : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(V, EveryPolicy, ::testing::ValuesIn(all_policies()),
                          [](const auto& info) { return info.param; });
 
-// V1: capacity is never exceeded (and the audits of checked builds find pages and frames in balance); the pages that
-// came are those that left and those that are there. V15: the same seed gives the same run.
+// V1: capacity is never exceeded (and the audits of checked builds find that pages and frames balance); the pages that
+// were fetched equal those that left plus those that are resident. V15: the same seed gives the same run.
 TEST_P(EveryPolicy, KeepsWithinCapacityLosesNothingAndRepeats) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
@@ -109,7 +109,7 @@ TEST_P(EveryPolicy, BeatsNoBound) {
   }
 }
 
-// V8: with memory for everything there are no evictions, so that the evictor makes no difference.
+// V8: with memory for everything there are no evictions, so the evictor makes no difference.
 TEST(EveryEvictor, IsTheSameWhereAllFits) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const uvmsim::Program program = some_program(200 + seed, true);
@@ -120,7 +120,7 @@ TEST(EveryEvictor, IsTheSameWhereAllFits) {
       options.evict.name = name;
       const RunResult result = program.run(options);
       EXPECT_EQ(result.counters.evictions, 0u) << name;
-      // With memory in pieces of 64 KB, translations and first touches differ.
+      // With memory in 64 KB pieces, translations and first touches differ.
       if (entry.info.granularity != Granularity::kBigPage && name != "free_page_buffer") {
         EXPECT_EQ(numbers_of(result), expected) << name << ", seed " << seed;
       }
@@ -128,7 +128,7 @@ TEST(EveryEvictor, IsTheSameWhereAllFits) {
   }
 }
 
-// V8: a tree that is never dense enough fetches nothing; one that must be full completes units and no more.
+// V8: a tree that is never dense enough fetches nothing; one that must be full only completes units.
 TEST(Tree, DegeneratesToNoneAndToSequential) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
@@ -143,8 +143,8 @@ TEST(Tree, DegeneratesToNoneAndToSequential) {
   }
 }
 
-// Returns the program with one thread per kernel, which touches page after page: the GPU's own spacing of requests,
-// which is no parameter, has no part in it.
+// Returns the program with one thread per kernel, which touches page after page, so that the GPU's own spacing of
+// requests, which is no parameter, has no effect.
 uvmsim::Program by_one_thread(const uvmsim::Program& program) {
   uvmsim::Program result;
   for (trace::Record record : program.records()) {
@@ -168,10 +168,12 @@ uvmsim::Program by_one_thread(const uvmsim::Program& program) {
   return result;
 }
 
-// V9: with twice the bandwidth and half of every other cost, kernels' times too, a run takes half the time. The test
-// doubles the times instead, which keeps whole numbers whole. It is not exact: the times of a kernel's steps are
-// rounded, and that may move a fault into the next batch, or a prefetch call behind other work of its stream; this may
-// happen in two of the four programs, not in more.
+// V9: with twice the bandwidth and half of every other cost, including kernel times, a run takes half the time. The
+// test doubles the times instead, which keeps whole numbers whole. The result is not exact: the times of a kernel's
+// steps are rounded, which may move a fault into the next batch, or a prefetch call behind other work of its stream.
+// This may happen in at most two of the four programs.
+// @193t
+// a page takes whole nanoseconds
 TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
   unsigned moved = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -203,7 +205,7 @@ TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
     slow.batch = twice_as_slow(fast.batch);
     slow.plan = twice_as_slow(fast.plan);
     const RunResult quick = program.run(fast), late = slow_program.run(slow);
-    // The cost of finding a victim is the policy's own, and the same in both; copies may hide some of it.
+    // The cost of finding a victim belongs to the policy and is the same in both runs; copies may hide some of it.
     const PolicyInfo& evictor = built_ins()->find(Slot::kEvict, fast.evict.name).info;
     const auto finding =
         static_cast<double>(evictor.decision_cost.value) * static_cast<double>(quick.counters.evictions);
@@ -217,8 +219,8 @@ TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
   EXPECT_LE(moved, 2u);
 }
 
-// V11: without prefetching and with memory for everything, the touched pages come and no others; with prefetching at
-// least those come. Every page that comes is counted as demanded or prefetched.
+// V11: without prefetching and with memory for everything, exactly the touched pages are fetched; with prefetching at
+// least those. Every fetched page is counted as demanded or prefetched.
 TEST(EveryPrefetcher, BringsWhatIsTouchedAndSaysWhatElse) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     uvmsim::Program program;
@@ -296,8 +298,8 @@ TEST(Delayed, IsFirstTouchAtOneEndAndZeroCopyOfWhatIsReadAtTheOther) {
   }
 }
 
-// V13: if victims are known and leave ahead of need, a link that carries as much out as in hides evictions: a stream
-// through a small memory is as fast as one that evicts nothing, and as the link.
+// V13: if victims are known and evicted ahead of need, a link that carries as much out as in hides evictions: a stream
+// through a small memory is as fast as the link, and as fast as a stream that evicts nothing.
 TEST(EvictionAheadOfNeed, CostsAStreamNothingWhileTheLinkIsBusyBothWays) {
   constexpr std::uint64_t kBlocks = 192;
   const auto time_per_block = [&](const char* planner, std::uint64_t chunks) {
@@ -319,7 +321,7 @@ TEST(EvictionAheadOfNeed, CostsAStreamNothingWhileTheLinkIsBusyBothWays) {
     return static_cast<double>(duration.value) / 128;
   };
   const double unhindered = time_per_block("kernel_lookahead", 2 * kBlocks);
-  // This planner moves a block while its kernel faults on it; what evicts delays the batches between.
+  // This planner moves a block while its kernel faults on it; its evictions delay the batches in between.
   EXPECT_NEAR(time_per_block("kernel_lookahead", 40), unhindered, 0.18 * unhindered);
   const double link = static_cast<double>(kBlockBytes) / 10;  // 10 GB/s
   EXPECT_NEAR(time_per_block("aggressive", 40), link, 0.03 * link);
@@ -331,7 +333,11 @@ Pages random_pages(Random& random, std::uint64_t universe, int length) {
   return pages;
 }
 
-// V3: MIN has no more misses with more memory; pages that LRU and MIN hold, they also hold with more memory.
+// V3: MIN misses no more often with more memory; pages that LRU and MIN hold, they also hold with more memory.
+// @348t
+// it may evict any of the pages that are never used again
+// @362t
+// most recent first
 TEST(Streams, LruAndMinAreStackAlgorithms) {
   Random random(31);
   for (int round = 0; round < 60; ++round) {
@@ -398,8 +404,8 @@ TEST(Streams, NamesOfPagesDoNotMatter) {
   }
 }
 
-// V14: a program that always asks for the one page that is missing gets a miss every time, under any evictor; MIN,
-// which knows the program, has hardly any.
+// V14: a program that always accesses the one page that is missing gets a miss every time, under any evictor; MIN,
+// which knows the program, hardly ever misses.
 TEST(Streams, AnAdversaryMakesEveryDemandPolicyMiss) {
   constexpr std::uint64_t kLength = 400;
   for (const std::string& name : policies_of(Slot::kEvict)) {
@@ -416,7 +422,7 @@ TEST(Streams, AnAdversaryMakesEveryDemandPolicyMiss) {
         ASSERT_FALSE(cache.access(missing));
       }
       EXPECT_EQ(cache.misses(), kLength) << name;
-      // Each replacement by MIN lasts for at least as many accesses as there are frames, of frames + 1 pages.
+      // Of frames + 1 pages, each replacement by MIN lasts for at least as many accesses as there are frames.
       EXPECT_LE(misses_of("min", asked, frames), (kLength + frames - 1) / frames + frames) << name;
     }
   }

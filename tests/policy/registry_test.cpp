@@ -13,7 +13,7 @@
 namespace uvmsim::policy {
 namespace {
 
-// Evicts a random chunk; shows what its context held.
+// Evicts a random chunk; records the contents of its context.
 class Dice : public Evictor {
  public:
   static PolicyInfo info() { return {.description = "random", .source = "this test", .decision_cost = Nanoseconds(7)}; }
@@ -163,7 +163,9 @@ TEST(Registry, RandomNumbersFollowFromSeedAndName) {
   EXPECT_EQ(registry.find(Slot::kEvict, "dice").info.decision_cost, Nanoseconds(7));
 }
 
-// Hooks that are never called are mistakes: each of these declares class D0.
+// A hook that is never called is a mistake: each of these policies declares class D0.
+// @214t
+// the inherited on_touched() of the base class does not count
 class Touched : public Dice {
  public:
   using Dice::Dice;

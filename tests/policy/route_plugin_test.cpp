@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A route policy from a shared library changes the way that memory takes.
+// A route policy from a shared library changes the links that transfers take.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace uvmsim::policy {
 namespace {
 
-// The links that carried a program's memory, and its time on two GPUs that NVLink joins.
+// The links that carried a program's memory, and its time on two GPUs that NVLink connects.
 struct Ran {
   std::uint64_t own = 0, peers = 0, across = 0;
   Nanoseconds total{};

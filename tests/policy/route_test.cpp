@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Route policies in whole programs on several GPUs: what they change, what they hear, and what repeats.
+// Route policies in whole programs on several GPUs: their effects, their notifications, and repeated runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ RunOptions in_a_row(const std::string& route, std::uint64_t chunks, const GivenP
   return options;
 }
 
-// GPU 0 and GPU 2 use the same blocks in turn, more than fit, iteration after iteration.
+// Returns a program in which GPU 0 and GPU 2 use the same blocks in turn, more than fit, iteration after iteration.
 uvmsim::Program to_and_fro(int iterations) {
   uvmsim::Program program;
   std::vector<trace::ObjectId> objects;
@@ -62,8 +62,8 @@ TEST(Route, WhatNoLinkJoinsMayGoThroughAGpu) {
   EXPECT_EQ(program.run(in_a_row("min_pending", 0)).total, direct.total);
 }
 
-// Four GPUs, each linked with each, one at work over a host link far slower than those. Between the copies comes the
-// driver's own work.
+// Four GPUs are all linked with each other. One is at work, over a host link far slower than those links. The driver's
+// own work separates the copies.
 TEST(Route, StripesAddUpTheHostLinks) {
   RunOptions options = options_with(4);
   options.system.gpus.assign(4, options.system.gpus.front());
@@ -126,14 +126,16 @@ TEST(Route, ClassD3HearsWhichGpusWork) {
   program.sync();
   Hearing::heard.clear();
   program.run(options);
-  // One instance per GPU: each hears all of it.
+  // One instance per GPU: each gets all notifications.
   std::vector<std::pair<unsigned, unsigned>> once;
   for (std::size_t i = 0; i < Hearing::heard.size(); i += 3) once.push_back(Hearing::heard[i]);
   EXPECT_EQ(Hearing::heard.size(), 12u);
   EXPECT_THAT(once, ElementsAre(std::pair(0u, 1u), std::pair(0u, 0u), std::pair(1u, 1u), std::pair(1u, 0u)));
 }
 
-// Iterations that recur are left out of the replay with every built-in, and the result is that of replaying all.
+// The replay skips recurring iterations with every built-in, and the result equals that of a full replay.
+// @146t
+// a watcher of events prevents skipping
 TEST(Route, RepeatedIterationsAreTheSame) {
   for (const PolicyEntry* entry : built_ins()->list()) {
     if (entry->slot != Slot::kRoute || entry->origin != "built-in" || entry->joint()) continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several blocks under one prefetcher, served as the core does it: the faulted block, then what is wanted beyond it.
+// Several blocks under one prefetcher, serviced as the core does: first the faulted block, then the pages that the
+// prefetcher wants beyond it.
 #pragma once
 
 #include <map>
@@ -11,7 +12,7 @@
 
 namespace uvmsim::policy {
 
-// One allocation after the other from block 0 on, each of whole blocks; nothing is there at the begin.
+// Allocations of whole blocks, one after the other from block 0 on; no page is resident at the start.
 class SpaceUnderTest final : private PrefetchQueries {
  public:
   SpaceUnderTest(std::string_view policy, const GivenParameters& given, std::vector<std::uint64_t> allocations,
@@ -24,8 +25,8 @@ class SpaceUnderTest final : private PrefetchQueries {
     resident_.resize(static_cast<std::size_t>(end_));
   }
 
-  // A fault on a 64 KB unit of the space (its first page). Returns the units that came, ascending, the faulted one too;
-  // nothing if it was there. Units that came in part count.
+  // Faults on the first page of a 64 KB unit of the space. Returns the units that were fetched, ascending, with the
+  // faulted one; nothing if that was resident. Units that were fetched in part count.
   std::vector<std::uint64_t> fault(std::uint64_t unit) { return fault_on(unit * kPagesPerBigPage); }
   std::vector<std::uint64_t> fault_on(std::uint64_t page) {
     const std::uint64_t block = page / kPagesPerBlock;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planners of swaps: schedules worked out by hand, and what must hold for any program.
+// Planners of swaps: schedules worked out by hand, and properties that hold for any program.
+// @30t
+// one block per kernel
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +37,7 @@ KernelFuture future_of(const std::vector<std::vector<Use>>& kernels, std::uint32
   return future;
 }
 
-// Layer i uses block i, forward and then backward.
+// Returns a program in which layer i uses block i, forward and then backward.
 KernelFuture there_and_back(std::uint64_t layers, std::uint32_t chunks) {
   std::vector<std::vector<Use>> kernels;
   for (std::uint64_t i = 0; i < layers; ++i) kernels.push_back({{i, i}});
@@ -59,7 +61,12 @@ KernelFuture random_future(Random& random) {
 }
 
 TEST(SwapProgram, MemoryIsIdleBetweenUsesAndDeadWhenWhatItHeldIsFreed) {
-  // Block 0: object 1 at kernels 0 and 3, object 2 from 6 on. Block 1 always with it; block 2 in the middle.
+  // Block 0 holds object 1 at kernels 0 and 3, and object 2 from kernel 6 on. Block 1 is always used with it; block 2
+  // is used in the middle.
+  // @66t
+  // region 0 dies, region 1 does not
+  // @104t
+  // blocks are evicted, stay away, and are fetched
   const KernelFuture future =
       future_of({{{0, 1}, {1, 9}}, {{2, 5}}, {{2, 5}}, {{0, 1}, {1, 9}}, {}, {}, {{0, 2}, {1, 9}}});
   const SwapProgram program = swap_program(future);
@@ -142,8 +149,10 @@ TEST(G10, NeverPlansMoreThanTheLinkCarriesAndKeepsItsBooks) {
 }
 
 TEST(G10, OneTensorByHand) {
-  // Kernels of 1 ms; block 0 at kernels 0 and 9, block 1 at 4 and 5. The link takes 1.5 kernels for a block: 0 leaves
-  // in kernels 1 and 2, and must come back in 7 and 8.
+  // Each kernel takes 1 ms; block 0 is used at kernels 0 and 9, block 1 at 4 and 5. The link takes 1.5 kernels for a
+  // block: block 0 leaves during kernels 1 and 2 and must be fetched during 7 and 8.
+  // @155t
+  // earlier than necessary, because memory is free from 6 on
   std::vector<std::vector<Use>> kernels(10);
   kernels[0] = kernels[9] = {{0, 0}};
   kernels[4] = kernels[5] = {{1, 1}};
@@ -158,19 +167,19 @@ TEST(G10, OneTensorByHand) {
   EXPECT_EQ(schedule.in_bytes[8], rate * 1000);
   EXPECT_EQ(schedule.in_bytes[7], kBlockBytes - rate * 1000);
   EXPECT_EQ(*std::max_element(schedule.resident.begin(), schedule.resident.end()), kBlockBytes);
-  // Too slow a link: the idle time is no longer than the transfers.
+  // The link is too slow: the idle time is no longer than the transfers.
   EXPECT_THAT(G10Planner(program, machine_of(1, kBlockBytes / 4500)).plan().swaps, IsEmpty());
   EXPECT_THAT(G10Planner(program, machine_of(1, rate, 4)).plan().swaps, IsEmpty());
 }
 
-// Must be over when kernel `due` is, and begins with kernel `from` at the earliest.
+// A transfer must end before kernel `due` ends, and begins with kernel `from` at the earliest.
 struct Transfer {
   KernelNumber from, due;
   std::uint64_t bytes;
 };
 
-// A GPU with memory for all, a link that is busy with one block each way, and kernels that take exactly their time once
-// their memory is there. What is new is populated for nothing.
+// A GPU with memory for all blocks, a link that carries one block each way at a time, and kernels that take exactly
+// their time once their blocks are resident. Populating new memory costs nothing.
 class TimedSwaps final : public PlanQueries {
  public:
   TimedSwaps(Planner& planner, const KernelFuture& future) : planner_(planner), future_(future) {
@@ -246,7 +255,9 @@ class TimedSwaps final : public PlanQueries {
 
   Planner& planner_;
   const KernelFuture& future_;
-  // By block and object: the first and the last kernel that uses it.
+  // The first and the last kernel that uses each block and object.
+  // @254t
+  // the time when a block has left; the time when it is back
   std::map<BlockIndex, std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>>> lives_;
   std::uint64_t position_ = 0;
   Nanoseconds now_{}, in_{}, out_{};  // the links are free from then on
@@ -255,8 +266,8 @@ class TimedSwaps final : public PlanQueries {
 };
 
 // V16: if kernels take exactly their time, fetched blocks arrive in time. The plan itself never causes a wait:
-// transfers use the link in the order of their deadlines. The planner orders transfers that are due by their begin,
-// block after block, which is late now and then.
+// transfers use the link in the order of their deadlines. But the planner starts due transfers in the order of their
+// begin, one block at a time, which is sometimes late.
 TEST(G10, MakesNobodyWait) {
   Random random(4);
   Nanoseconds stalls{}, time{};
@@ -299,7 +310,7 @@ TEST(G10, MakesNobodyWait) {
   EXPECT_LT(stalls * 1000, time);
 }
 
-// Returns a planner's moves while the program runs with enough memory: blocks that leave and come, by kernel.
+// Returns a planner's moves while the program runs with enough memory: evicted and fetched blocks, by kernel.
 std::vector<std::vector<std::int64_t>> moves(const char* name, const GivenParameters& given,
                                              const KernelFuture& future) {
   const auto planner = built_ins()->create<Planner>(name, given, 1, future.chunks, &future);
@@ -321,7 +332,7 @@ std::vector<std::vector<std::int64_t>> moves(const char* name, const GivenParame
 }
 
 TEST(LmsLike, SwapsWhateverIsIdleLongerThanItsThreshold) {
-  // 0 1 2 2 1 0; each is populated a kernel before its first use.
+  // The layers are 0 1 2 2 1 0; each block is populated a kernel before its first use.
   const KernelFuture future = there_and_back(3, 64);
   EXPECT_THAT(moves("lms_like", {}, future), ElementsAre(ElementsAre(1, -1), ElementsAre(2, -2), IsEmpty(), IsEmpty(),
                                                          ElementsAre(1), ElementsAre(0)));
@@ -335,7 +346,8 @@ TEST(LmsLike, SwapsWhateverIsIdleLongerThanItsThreshold) {
 }
 
 TEST(CapuchinLike, SwapsWhatHasTheMostTimeToSpareUntilTheRestFits) {
-  // Four layers, memory for three: 0 is idle longest. Its transfer takes a kernel, so that it comes when 6 begins.
+  // Four layers and memory for three: block 0 is idle longest. Its transfer takes a kernel, so that it is fetched when
+  // kernel 6 begins.
   EXPECT_THAT(moves("capuchin_like", {}, there_and_back(4, 3)),
               ElementsAre(ElementsAre(1, -1), ElementsAre(2), ElementsAre(3), IsEmpty(), IsEmpty(), IsEmpty(),
                           ElementsAre(0), IsEmpty()));
@@ -345,7 +357,9 @@ TEST(CapuchinLike, SwapsWhatHasTheMostTimeToSpareUntilTheRestFits) {
 }
 
 TEST(CapuchinLike, ComesEarlierAfterItWasLate) {
-  // Block 0 at kernels 0, 6, 12; 1 to 3 in between, memory for three.
+  // Block 0 is used at kernels 0, 6 and 12, blocks 1 to 3 in between; memory holds three.
+  // @370t
+  // now two transfers ahead
   std::vector<std::vector<Use>> kernels(13);
   for (std::uint64_t k = 0; k < kernels.size(); ++k) kernels[k] = {{k % 6 < 4 ? k % 6 : 3, k % 6 < 4 ? k % 6 : 3}};
   const KernelFuture future = future_of(kernels, 3);

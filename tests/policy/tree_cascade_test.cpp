@@ -25,7 +25,7 @@ PageMask pages_of(const Units& units) {
   return mask;
 }
 
-// Returns the units that each fault (its first page of the unit) fetches; partial units do not occur.
+// Returns the units that each fault (on the first page of a unit) fetches; units are never fetched in part.
 std::vector<Units> transfers(std::string_view cascade, const Units& faults, const Units& resident = {}) {
   const auto tree = prefetcher("tree", {{"cascade", std::string(cascade)}});
   BlockUnderTest block{*tree};
@@ -48,7 +48,7 @@ class Cascade : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Tree, Cascade, ::testing::Values("false", "true"),
                          [](const auto& info) { return std::string(info.param) == "true" ? "with" : "without"; });
 
-// Reference 3.4, P1 to P3: traces of real hardware that come with UVMSmart (micro-benchmarks/*.cu).
+// Reference 3.4, P1 to P3: traces of real hardware that UVMSmart contains (micro-benchmarks/*.cu).
 TEST_P(Cascade, FollowsTheHardwareTraces) {
   EXPECT_EQ(transfers(GetParam(), {0, 1, 2, 4, 8, 16}),
             (std::vector<Units>{{0}, {1}, {2, 3}, range(4, 8), range(8, 16), range(16, 32)}));
@@ -58,7 +58,7 @@ TEST_P(Cascade, FollowsTheHardwareTraces) {
             (std::vector<Units>{{1}, {3}, {5}, {7}, {0, 2, 4, 6}, range(8, 16), range(16, 32)}));
 }
 
-// The first missing unit, upwards or downwards, faults until all is there.
+// The first missing unit, upwards or downwards, faults until all units are resident.
 TEST_P(Cascade, ASweepTakesSixFaultsAndTheWorstOrderSeventeen) {
   const auto faults_of = [](std::string_view cascade, const Units& order) {
     const auto tree = prefetcher("tree", {{"cascade", std::string(cascade)}});
@@ -91,7 +91,7 @@ TEST(Tree, TheTwoVariantsDiffer) {
   EXPECT_EQ(transfers("true", {2}, {0, 1, 4}), (std::vector<Units>{{2, 3, 5, 6, 7}}));
 }
 
-// The cascade as it is described: children first, then the node, on pages one by one.
+// The cascade as published: children first, then the node, on pages one by one.
 unsigned fill(std::vector<bool>& present, unsigned first, unsigned size, unsigned end, unsigned threshold) {
   if (first >= end) return 0;
   const unsigned last = std::min(first + size, end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree prefetcher against the naive one on random blocks.
+// Compares the tree prefetcher with the naive one on random blocks.
 #include <gtest/gtest.h>
 
 #include "sim/common/random.h"
@@ -15,7 +15,7 @@ class RandomBlocks {
 
   unsigned below(unsigned bound) { return static_cast<unsigned>(random_.below(bound)); }
 
-  // Single pages and runs inside [first, end), from empty to nearly full.
+  // Returns a mask of single pages and runs inside [first, end), from empty to nearly full.
   PageMask mask(unsigned first, unsigned end, unsigned most_runs) {
     PageMask mask;
     for (unsigned runs = below(most_runs + 1); runs > 0; --runs) {

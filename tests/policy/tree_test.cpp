@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree prefetcher against examples worked out by hand from the driver's rules.
+// Compares the tree prefetcher with examples worked out by hand from the driver's rules.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -24,7 +24,7 @@ class TreeTest : public ::testing::Test {
   BlockUnderTest block_of(unsigned pages) { return {*tree_, 0, pages}; }
   BlockUnderTest full_block() { return block_of(kPagesPerBlock); }
   static PageMask range(unsigned first, unsigned end) { return PageMask::range(first, end - first); }
-  // count pages from first, step apart
+  // Returns `count` pages from `first` on, `step` apart.
   static PageMask every(unsigned first, unsigned step, unsigned count) {
     PageMask mask;
     for (unsigned i = 0; i < count; ++i) mask.set(first + i * step);
@@ -88,7 +88,7 @@ TEST_F(TreeTest, AThrashingPageKeepsItsUnitFromGrowing) {
   BlockUnderTest block = full_block();
   block.thrashing = mask_of({3});
   expect_steps(block, {{mask_of({0}), mask_of({0})}, {mask_of({3}), mask_of({3})}});
-  // A neighbouring fault may still bring the rest of that unit: 18 of 32 pages are present.
+  // A neighbouring fault may still add the rest of that unit: 18 of 32 pages are present.
   block.resident = mask_of({0, 4});
   expect_steps(block, {{mask_of({16}), range(0, 32) - mask_of({0, 3, 4})}});
 }
@@ -97,7 +97,7 @@ TEST_F(TreeTest, InAThrashingUnitTheTreeReachesDownToSinglePages) {
   BlockUnderTest block = full_block();
   block.thrashing = mask_of({0});
   block.resident = mask_of({8, 9, 10});
-  // Five of pages 8 to 15 are present, which is dense; five of the 16 pages of the unit are too few.
+  // Five of pages 8 to 15 are present, so that node is dense; five of the 16 pages of the unit are too few.
   expect_steps(block, {{mask_of({11, 12}), mask_of({11, 12, 13, 14, 15})}});
 }
 
@@ -124,7 +124,7 @@ TEST_F(TreeTest, AnEmptyBlockOnItsPreferredLocationComesWhole) {
   expect_steps(block, {{mask_of({150}), range(100, 200)}});
 }
 
-// Pages [40, 512): 64 KB units begin at page 48; the tree's leaf 0 is page 32.
+// Pages [40, 512): 64 KB units begin at page 48; leaf 0 of the tree is page 32.
 TEST_F(TreeTest, ABlockThatBeginsInsideAUnitAlignsItsTreeToUnits) {
   BlockUnderTest block{*tree_, 40, 512};
   expect_steps(block, {{mask_of({50}), range(48, 64)}, {mask_of({70}), range(64, 80)}});
@@ -141,7 +141,7 @@ TEST_F(TreeTest, TheDriversCutDropsAnUnalignedPrefix) {
   expect_steps(block, {{mask_of({44}), mask_of({44})}});
   BlockUnderTest dense = block;
   dense.resident = range(48, 64);
-  // Leaves [0, 32) are dense (22 of 32): pages up to 64, but from page 42 + 10 on only.
+  // Leaves [0, 32) are dense (22 of 32): the tree takes pages up to 64, but only from page 42 + 10 on.
   EXPECT_TRUE(dense.added(mask_of({44})) == range(52, 64));
 }
 

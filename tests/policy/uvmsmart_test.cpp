@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fault counts published with UVMSmart (gpgpu-sim_UVMSmart bafab5d, logs of ISCA 2019) that follow from the order of
-// touches alone. Its fault groups are serial: here one thread touches page after page, so that a batch is a group.
+// touches alone. UVMSmart services fault groups serially; here one thread touches page after page, so that each batch
+// is a group.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,10 +11,10 @@
 namespace uvmsim {
 namespace {
 
-// hotspot: 1024 x 1024 floats in three arrays of 4 MB, a row a page; four launches, the two temperatures in turn source
-// and result. Blocks of 16 x 16 threads compute 12 x 12 results and start row of blocks by row of blocks: here each row
-// of blocks is a kernel, so that what is in use is known row by row, too. `guest_pages` more are there from the
-// beginning and are used all the time: what is left of memory is what the published run had.
+// hotspot: 1024 x 1024 floats in three arrays of 4 MB, one row per page. In its four launches the two temperature
+// arrays alternate as source and result. Blocks of 16 x 16 threads compute 12 x 12 results and start row by row: here
+// each row of blocks is a kernel, so that the pages in use are known for each row as well. `guest_pages` more pages are
+// resident from the beginning and are used all the time, which leaves the amount of memory that the published run had.
 Program hotspot(std::uint64_t guest_pages = 0) {
   constexpr std::uint64_t kRows = 1024, kHalo = 2, kResults = 12;
   Program program;
@@ -70,20 +71,21 @@ TEST(UvmSmart, HotspotFaultGroups) {
   EXPECT_EQ(run(program, {"sequential", {}}).fault_batches, 192u) << "SLp";
   EXPECT_EQ(run(program, {"tree", {{"cascade", "true"}}}).fault_batches, 36u) << "TBNp";
   EXPECT_EQ(run(program, {"tree", {}}).fault_batches, 36u) << "the driver's variant";
-  // Published: 2137, of other draws. Expected: 3072 ln 2 = 2129.
+  // Published: 2137, with other random draws. Expected: 3072 ln 2 = 2129.
   EXPECT_NEAR(static_cast<double>(run(program, {"random", {}}).fault_batches), 2137, 40) << "Rp";
 }
 
-// The tree that must be full grows units and no more (property V8, docs/policies.md).
+// A tree that must be full only completes units (property V8, docs/policies.md).
 TEST(UvmSmart, ATreeThatMustBeFullIsSequential) {
   const Program program = hotspot();
   EXPECT_EQ(run(program, {"tree", {{"threshold", "99"}}}).fault_batches, 192u);
   EXPECT_EQ(run(program, {"tree", {{"threshold", "100"}}}).fault_batches, 3072u);
 }
 
-// Beyond memory the published log has every copy in turn: whatever block of 2 MB was not used for longest leaves, in
-// pieces of 1, 1, 2, 4, 8 and 16 units, and no block is in memory in part for long. 110 %: 10.91 MB, 174 units of 64
-// KB.
+// With oversubscription the published log lists every copy in turn: the least recently used 2 MB block leaves, in
+// pieces of 1, 1, 2, 4, 8 and 16 units, and no block is partly resident for long. 110 %: 10.91 MB, 174 units of 64 KB.
+// @98t
+// fault groups, fetched pages
 TEST(UvmSmart, HotspotBeyondMemory) {
   const auto run = [](const char* evict, std::uint64_t units) {
     const std::uint64_t chunks = (units + kBigPagesPerBlock - 1) / kBigPagesPerBlock;
@@ -98,10 +100,11 @@ TEST(UvmSmart, HotspotBeyondMemory) {
   using Result = std::pair<std::uint64_t, std::uint64_t>;  // fault groups, pages brought
   EXPECT_EQ(run("tree_pre_eviction", 174), Result(72, 6144)) << "TBNe, 110 %";
   EXPECT_EQ(run("lru", 174), Result(72, 6144)) << "2 MB at once make the same order";
-  // 125 %: 9.6 MB, 153 units. The published run begins to evict a unit earlier than a memory of whole units is full.
+  // 125 %: 9.6 MB, 153 units. The published run begins to evict one unit before a memory of whole units is full.
   EXPECT_EQ(run("tree_pre_eviction", 152), Result(84, 7680)) << "TBNe, 125 %";
   EXPECT_EQ(run("tree_pre_eviction", 153), Result(84, 7584));
-  // 150 %: 8 MB, four blocks exactly. Published: 9264 pages, between those with all of it and with a unit less.
+  // 150 %: 8 MB, exactly four blocks. Published: 9264 pages, which lies between the counts with all of this memory and
+  // with one unit less.
   EXPECT_EQ(run("tree_pre_eviction", 128).second, 9216u) << "TBNe, 150 %";
   EXPECT_EQ(run("tree_pre_eviction", 127).second, 9408u) << "TBNe, 150 %";
 }

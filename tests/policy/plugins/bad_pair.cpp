@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An evictor that works for every value of one parameter, and not for two of them together.
+// An evictor that works for every value of each parameter, but fails for one pair of values.
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/registry.h"
 

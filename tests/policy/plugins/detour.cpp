@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A route policy from outside: everything goes through one GPU, where links allow it. It hears of kernels.
+// A route policy in a plug-in: it sends all transfers through one GPU where links allow it, and it is notified of
+// kernels.
 #include "sim/policy/registry.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plug-in that works: evicts the chunk that came first.
+// A plug-in that works: it evicts the chunk that was allocated first.
 #include "sim/policy/chunk_list.h"
 #include "sim/policy/registry.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second chance whose add_state tells the order of its chunks and not which of them were used. In whole programs
-// nothing shows: what recurs there was used in the same way.
+// A second-chance evictor whose add_state adds the order of its chunks but not which of them were used. Whole programs
+// do not reveal the error, because memory that recurs there was used in the same way.
 #include <vector>
 
 #include "sim/policy/cache_policy.h"

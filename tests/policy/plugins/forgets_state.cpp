@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A prefetcher that brings whole blocks until its hundredth answer and nothing from then on, and whose add_state does
-// not say so: iterations seem to recur before that.
+// A prefetcher that fetches whole blocks until its hundredth answer and nothing afterwards, but whose add_state leaves
+// out the count: before that answer, iterations seem to recur.
 #include "sim/policy/registry.h"
 
 namespace {

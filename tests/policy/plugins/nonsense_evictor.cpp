@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evictors that break one rule each: kNonsense says which.
+// Evictors that violate one rule each; kNonsense selects the rule.
+// @20t
+// wrong: a policy's state must not outlive the instance
+// @39t
+// wrong: the order depends on addresses, as in a hash table of pointers
 #include <stdexcept>
 
 #include "sim/policy/chunk_list.h"

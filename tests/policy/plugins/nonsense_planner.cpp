@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A planner that never comes to rest: what it evicts it wants back.
+// A planner that never stops: it fetches again each block that it evicted.
 #include "sim/policy/registry.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A prefetcher whose answers depend on how many there were before it.
+// A prefetcher whose answers depend on the number of instances before it.
 #include "sim/policy/registry.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A router that sends everything to a GPU that is not there, and remembers across instances how often.
+// A router that routes all transfers through a GPU that does not exist and keeps a count of them across instances.
 #include "sim/policy/registry.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plug-in of another time: the descriptor says so. With OTHER_VERSION_MISSES_A_FUNCTION it also needs what this
-// program does not have.
+// A plug-in whose descriptor states another ABI version. With OTHER_VERSION_MISSES_A_FUNCTION it also needs a function
+// that this program does not have.
 #include "sim/policy/plugin_abi.h"
 
 #ifdef OTHER_VERSION_MISSES_A_FUNCTION

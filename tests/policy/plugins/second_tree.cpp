@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plug-in whose name is taken.
+// A plug-in whose name is already used.
 #include "sim/policy/registry.h"
 
 namespace {

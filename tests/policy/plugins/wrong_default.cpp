@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plug-in whose declaration is wrong: a default outside its range.
+// A plug-in with a wrong declaration: a default outside its range.
 #include "sim/policy/registry.h"
 
 namespace {
