@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does the gate notice when the model is wrong? Each mutation below changes one branch or constant of the model; the gate's
-tests of a build must then fail. For people: it takes minutes, builds again and again, and puts every file back.
+"""Do the tests of the gate notice when the model is wrong? Each mutation below changes one branch or constant of the
+model; then at
+least one of the gate's tests must fail. It takes minutes, rebuilds for every mutation and restores every file, so
+that it is run by
+hand and not in the gate.
 
 usage: mutate_model.py BUILD_DIR [NUMBER...]
 
-BUILD_DIR is a configured build (cmake --preset test). The tests named with a mutation run first, the whole gate where they
-pass. Exit code 1 where the gate misses one."""
+BUILD_DIR is a configured build (cmake --preset test). The tests named with a mutation run first, and the whole gate
+if they
+pass. The exit code is 1 if the gate misses a mutation."""
 
 import pathlib
 import re
@@ -16,8 +20,6 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 
 # The error that the mutation makes, the file, the text to replace, its replacement, the tests to run first.
-# @48d
-# Returns the first test of the gate that fails, or None. `tests` run first.
 MUTATIONS = [
     ("a page thrashes one event late", "sim/driver/thrashing.cpp", "page.events == threshold", "page.events == threshold + 1",
      "baselines driver_test"),
@@ -47,7 +49,7 @@ def run(*command):
 
 
 def failing_test(build, tests):
-    """The first test of the gate that fails, or nothing. `tests` are those to try first."""
+    """Returns the first test of the gate that fails, or None. `tests` run first."""
     programs = [test for test in tests.split() if test != "baselines"]
     for targets, selection in ((["uvmsim_cli"], "^baselines$"), (programs, "|".join(rf"^{p}(\.|$)" for p in programs)),
                                (["uvmsim_gate"], None)):

@@ -91,29 +91,20 @@ TEST(Duplex, FullOverlapSharesTheSum) {
   Pair link(1000, 1500);
   EXPECT_EQ(link.down.submit(ns(0), std::uint64_t{1000}).end, ns(1000));
   // 500 bytes take the rest of the bandwidth while `down` transfers; the other 500 have the link alone.
-  // @100t
-  // 200 bytes share the link, 800 do not
   EXPECT_EQ(link.up.submit(ns(0), std::uint64_t{1000}).end, ns(1500));
 }
 
 TEST(Duplex, PartialOverlapSharesWhileItLasts) {
   Pair link(1000, 1500);
   link.down.submit(ns(0), std::uint64_t{1000});
-  EXPECT_EQ(link.up.submit(ns(600), std::uint64_t{1000}).end, ns(600 + 400 + 800));  // 200 bytes shared, 800 alone
+  // 200 bytes share the link, 800 do not
+  EXPECT_EQ(link.up.submit(ns(600), std::uint64_t{1000}).end, ns(600 + 400 + 800));
 }
 
 TEST(Duplex, OvertakenByAnEarlierStart) {
   Pair link(1000, 1500);
   link.down.submit(ns(1000), std::uint64_t{1000});
   // 1000 bytes have the link alone, then 500 share it, then 500 have it alone.
-  // @131t
-  // no bandwidth is left until 3000
-  // @141t
-  // moved while `second` transfers
-  // @150t
-  // the host leaves 200, the link 500
-  // @151t
-  // no bandwidth is left until 1000
   EXPECT_EQ(link.up.submit(ns(0), std::uint64_t{2000}).end, ns(2500));
 }
 
@@ -138,7 +129,7 @@ TEST(Duplex, LatencyUsesNoBandwidth) {
   CopyEngine down(kPlain, {&duplex}), up(kBare, {&duplex});
   down.submit(ns(0), std::uint64_t{1000});  // bytes move from 2000 to 3000
   EXPECT_EQ(up.submit(ns(0), std::uint64_t{2000}).end, ns(2000));
-  EXPECT_EQ(up.submit(ns(2000), std::uint64_t{100}).end, ns(3100));  // nothing left until 3000
+  EXPECT_EQ(up.submit(ns(2000), std::uint64_t{100}).end, ns(3100));  // no bandwidth is left until 3000
 }
 
 TEST(Host, LinksShareItsBandwidth) {
@@ -148,7 +139,8 @@ TEST(Host, LinksShareItsBandwidth) {
   const std::uint64_t bytes = 256 * kMiB;
   const Nanoseconds alone = first.unloaded_time(bytes);
   EXPECT_EQ(first.submit(ns(0), bytes).end, alone);
-  const std::uint64_t shared = static_cast<std::uint64_t>(alone.value) * 53100 / 1000;  // moved by `second` until then
+  // moved while `second` transfers
+  const std::uint64_t shared = static_cast<std::uint64_t>(alone.value) * 53100 / 1000;
   EXPECT_NEAR(static_cast<double>(second.submit(ns(0), bytes).end.value),
               static_cast<double>(alone.value) + static_cast<double>(bytes - shared) / 55.48, 2);
 }
@@ -157,8 +149,8 @@ TEST(Host, BothLimitsHoldAtOnce) {
   BandwidthProfile host(1200), duplex(1500);
   CopyEngine a_down(kBare, {&duplex, &host}), a_up(kBare, {&duplex, &host}), b_down(kBare, {&host});
   a_down.submit(ns(0), std::uint64_t{1000});
-  EXPECT_EQ(a_up.submit(ns(0), std::uint64_t{200}).end, ns(1000));     // 200 left by the host, 500 by the link
-  EXPECT_EQ(b_down.submit(ns(0), std::uint64_t{1000}).end, ns(2000));  // nothing left until 1000
+  EXPECT_EQ(a_up.submit(ns(0), std::uint64_t{200}).end, ns(1000));     // the host leaves 200, the link 500
+  EXPECT_EQ(b_down.submit(ns(0), std::uint64_t{1000}).end, ns(2000));  // no bandwidth is left until 1000
 }
 
 // Engines of a random machine, with random pushes.

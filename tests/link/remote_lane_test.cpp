@@ -31,7 +31,7 @@ TEST(RemoteLane, TakesTheLongestOfItsLimits) {
   const RemoteLane limited = lane(1000, 500, 10, 1200);
   EXPECT_EQ(limited.time({1, 100000, 0}).value, 100000);
   EXPECT_EQ(limited.time({1, 0, 100000}).value, 200000);
-  EXPECT_EQ(limited.time({1, 100000, 50000}).value, 125000);  // together
+  EXPECT_EQ(limited.time({1, 100000, 50000}).value, 125000);  // both at the same time
   EXPECT_EQ(limited.time({5000, 100, 100}).value, 500000);    // many small pieces
   EXPECT_EQ(lane(1000, 500, 0, 0).time({5000, 100000, 50000}).value, 100000);
 }
@@ -84,8 +84,6 @@ TEST(RemoteLane, WordsTakeTheirTurn) {
   EXPECT_EQ(limited.time(storing(1000, true)).value, 100000);
   EXPECT_EQ(lane(1000, 1000, 0, 0).time(storing(1000, false)).value, 4000);
   // Beside reads of 60 us, stores share the link with the reads, and atomics add their time to them.
-  // @109t
-  // the H100's lines in pages far apart differ most, by 10.3 %
   RemoteTraffic stores = storing(1000, false), atomics = storing(1000, true);
   stores.add_reads(60000, 128);
   atomics.add_reads(60000, 128);
@@ -108,7 +106,7 @@ TEST_P(MeasuredStreams, TakeAsLongInPlace) {
   const auto compare = [&](const RemoteTraffic& traffic, double measured_ns, const std::string& line) {
     const double model = static_cast<double>(lane.time(traffic).value) / kPieces;
     fmt::print("{:6.3f} ns measured, {:6.3f} simulated: {}\n", measured_ns, model, line);
-    EXPECT_NEAR(model / measured_ns, 1, 0.105) << line;  // 10.3 % off at most, of the H100's lines in pages far apart
+    EXPECT_NEAR(model / measured_ns, 1, 0.105) << line;  // the H100's lines in pages far apart differ most, by 10.3 %
     ++compared;
   };
   for (std::string line; std::getline(file, line);) {

@@ -37,8 +37,6 @@ TEST(StorageQueue, DepthLimitsSmallRequests) {
   for (std::int64_t i = 0; i < 2 * kPairs; ++i) end = queue.submit(Nanoseconds(0), kPage).end;
   // Two requests are in flight: the second of each pair ends a page time after the first, and then the next pair
   // begins.
-  // @56t
-  // has ended by the time that the test checks
   EXPECT_EQ(end, (kLatency + kPageTime) * kPairs + kPageTime);
 }
 
@@ -56,7 +54,7 @@ TEST(StorageQueue, QueuesThatAreAlikeHaveOneState) {
     return *digest.value();
   };
   StorageQueue a(kLatency, kBytesPerUs, 4, nullptr), b(kLatency, kBytesPerUs, 4, nullptr);
-  a.submit(Nanoseconds(0), kPage);  // over by the time that is looked at
+  a.submit(Nanoseconds(0), kPage);  // has ended by the time that the test checks
   a.submit(Nanoseconds(100000), kPage);
   b.submit(Nanoseconds(200000), kPage);
   EXPECT_EQ(state(a, Nanoseconds(101000)), state(b, Nanoseconds(201000)));

@@ -3,10 +3,6 @@
 // slowdown.
 //
 //     build/test/tests/llm/recorded_llm_test     prints footprint, kernel time and settled slowdowns, a row per program
-// @23t
-// the configuration's name
-// @24t
-// path below workloads/
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,8 +20,8 @@ namespace uvmsim {
 namespace {
 
 struct Case {
-  const char* name;       // of the configuration
-  const char* recording;  // below workloads/
+  const char* name;       // the configuration's name
+  const char* recording;  // path below workloads/
   const char* system;
   llm::Given given;
   // The tolerance in percent of the slowdowns at oversubscription 1.25, 1.5 and 2 against the recording's. The goal is

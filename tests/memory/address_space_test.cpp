@@ -43,9 +43,9 @@ TEST(AddressSpace, FreedRangesAreReusedLowestFirst) {
   space.free(c, 2);
   space.free(a, 2);
   EXPECT_EQ(space.allocate(0, 2 * kMiB), a);                  // splits the lower hole
-  EXPECT_EQ(space.allocate(0, 4 * kMiB), c);                  // does not fit into what is left of it
-  EXPECT_EQ(space.allocate(0, 2 * kMiB).value, a.value + 1);  // that
-  EXPECT_EQ(space.block_count(), 6u);                         // nothing grew
+  EXPECT_EQ(space.allocate(0, 4 * kMiB), c);                  // does not fit into the rest of the hole
+  EXPECT_EQ(space.allocate(0, 2 * kMiB).value, a.value + 1);  // fits into it
+  EXPECT_EQ(space.block_count(), 6u);                         // the space did not grow
   space.free(b, 1);
   EXPECT_EQ(space.allocate(0, 4 * kMiB).value, 6u);
 }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The oldest Python that setup.py allows must have what the code uses: its syntax, and names that came with later ones.
+"""Checks that the code needs no newer Python than the oldest one that setup.py allows: neither newer syntax nor names
+that later
+versions introduced.
 
 usage: python_version.py SOURCE_DIR
 """

@@ -47,8 +47,6 @@ TEST(PageStream, OperandsAdvanceTogetherInputsFirst) {
   stream.allocate(2, kBlockBytes);
   stream.allocate(3, kBlockBytes);
   // The kernel writes 4 pages of object 1 and reads 4 of object 2 and 2 of object 3.
-  // @68t
-  // the thread is on page 3 already
   EXPECT_THAT(stream.add(kernel({{1, {{0, 4, kW}}}, {2, {{0, 4, kR}}}, {3, {{8, 2, kR}}}})),
               ElementsAre(512, 1032, 0, 513, 1, 514, 1033, 2, 515, 3));
 }
@@ -67,7 +65,7 @@ TEST(PageStream, ARecordedOrderStaysAndRepeatsThatFollowEachOtherAreOne) {
   trace::Kernel ordered = kernel({{1, {{0, 4, kR}}}});
   ordered.touches = {{0, 3, kR}, {0, 1, kR}, {0, 1, kW}, {0, 3, kR}};
   EXPECT_THAT(stream.add(ordered), ElementsAre(3, 1, 3));
-  EXPECT_THAT(stream.add(ordered), ElementsAre(1, 3));  // it is on page 3 already
+  EXPECT_THAT(stream.add(ordered), ElementsAre(1, 3));  // the thread is on page 3 already
 }
 
 TEST(PageStream, LargerPagesJoin) {

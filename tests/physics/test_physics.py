@@ -26,8 +26,6 @@ GENERATED = {
 # By how many percent a run with more of a resource may take longer because its batches differ.
 TOLERANCE = {"memory": 2, "links": 2, "driver": 4}
 # Traces that exceed the tolerance: {(resource, trace): (percent, reason)}.
-# @37d
-# Returns `--set` options that halve every cost of a group of the system.
 KNOWN = {}
 
 
@@ -36,18 +34,12 @@ def uvmsim(*arguments):
 
 
 def halved(group):
-    """Every cost of a group of the system, halved."""
+    """Returns `--set` options that halve every cost of a group of the system."""
     system = json.loads(uvmsim("systems", SYSTEM, "--json"))
     costs = {}
     for key, value in system[group].items():
         number = value["value"] if isinstance(value, dict) else value
         # This time delays sleep; it is no cost.
-        # @66d
-        # Returns the paths of the shipped traces and of generated ones, which are written to `folder`.
-        # @75d
-        # Returns the traces, cut to one iteration if the trace marks iterations.
-        # @129d
-        # Checks that the run with more of a resource (`more`) takes no longer than the other.
         if key.endswith("_ns") and key != "sleep_after_ns" and number:
             costs[f"{group}.{key}"] = number // 2
     return costs
@@ -71,7 +63,7 @@ def trace_names():
 
 
 def traces(folder):
-    """Paths of the shipped traces and of generated ones, which go to `folder`."""
+    """Returns the paths of the shipped traces and of generated ones, which are written to `folder`."""
     paths = [os.path.join(ROOT, "workloads", name) for name in trace_names()]
     for name, arguments in GENERATED.items():
         paths.append(os.path.join(folder, name + ".uvmt"))
@@ -80,7 +72,7 @@ def traces(folder):
 
 
 def kinds_of_traces(paths):
-    """The traces; one iteration of those that mark some."""
+    """Returns the traces, cut to one iteration if the trace marks iterations."""
     marked, whole = [], []
     for path in paths:
         marks = json.loads(uvmsim("trace", "info", path, "--json"))["iterations"]
@@ -134,7 +126,7 @@ class Physics(unittest.TestCase):
         cls.folder.cleanup()
 
     def assert_not_slower(self, what, trace, more, less):
-        """`more` is the time with more of something."""
+        """Checks that the run with more of a resource (`more`) takes no longer than the other."""
         allowed = KNOWN.get((what, trace), (TOLERANCE[what],))[0]
         with self.subTest(trace=trace, what=what):
             self.assertLessEqual(more, less * (1 + allowed / 100), f"{100 * (more / less - 1):+.1f} %")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plug-in built against other headers than the command's must not load: the ABI number goes up with every change to
-what it sees. This compares the headers behind sim/policy/registry.h, without comments and white space, with what was
-recorded for the number in sim/policy/plugin_abi.h.
+"""A plug-in that was built against other headers than the command's must not load, so the ABI number increases with
+every change to
+the headers that a plug-in sees. This test compares the headers behind sim/policy/registry.h, without comments and
+white space,
+with the hash recorded for the number in sim/policy/plugin_abi.h.
 
 usage: abi_headers.py SOURCE_DIR [--record]
 """
@@ -16,7 +18,7 @@ RECORD = "tests/policy/abi_headers.txt"  # a line per number: the number, the SH
 
 
 def headers_behind(source, start):
-    """Project headers that `start` includes, itself too, whatever the depth."""
+    """Returns `start` and the project headers that it includes, directly or indirectly."""
     found, todo = set(), [start]
     while todo:
         header = todo.pop()

@@ -84,8 +84,6 @@ TEST(Batch, WithoutDelayAtTheDriversSizeItIsTheDriver) {
 }
 
 // Returns a program of many warps on many blocks.
-// @107t
-// 25 % of four SMs
 Program wide(std::uint64_t blocks) {
   Program program;
   const auto data = program.alloc(blocks * kBlockBytes);
@@ -107,7 +105,7 @@ TEST(Batch, NoBatchHoldsMoreThanItsSize) {
 TEST(Batch, FewerSmsRaiseFewerFaultsAndAllEnd) {
   const Program program = wide(8);
   const RunResult all = program.run(batched(16, "coalesce", {{"delay_us", "0"}, {"sms", "100"}}));
-  const RunResult one = program.run(batched(16, "coalesce", {{"delay_us", "0"}, {"sms", "25"}}));  // of four
+  const RunResult one = program.run(batched(16, "coalesce", {{"delay_us", "0"}, {"sms", "25"}}));  // 25 % of four SMs
   EXPECT_EQ(bytes_in(one.counters), 8 * kBlockBytes);
   EXPECT_GT(one.counters.fault_batches, all.counters.fault_batches);
   EXPECT_LT(one.counters.raw_faults * all.counters.fault_batches, all.counters.raw_faults * one.counters.fault_batches);
@@ -175,14 +173,10 @@ class Listener final : public Prefetcher, public FeatureListener {
 };
 
 // The commands that a test gives the planner; afterwards it commands nothing.
-// @178t
-// whether a kernel has begun; before that nothing is allocated
-// @224t
-// until faults of both have arrived
 struct Plan {
   std::vector<PlanCommand> commands;
   std::vector<Nanoseconds> asked;
-  bool begun = false;  // a kernel: before that nothing is there
+  bool begun = false;  // whether a kernel has begun; before that nothing is allocated
 };
 Plan script;
 class ScriptedPlan final : public Planner {
@@ -228,7 +222,7 @@ TEST(Batch, BlocksAreServedInTheOrderAsked) {
   program.walk("a", a, 0, 4);
   program.walk("b", b, 0, 4).stream = 1;  // at the same time
   program.sync();
-  behaviour.shape.delay = Nanoseconds(1'000'000);  // until faults of both are there
+  behaviour.shape.delay = Nanoseconds(1'000'000);  // until faults of both have arrived
   const auto first_block = [&] {
     Watched watched;
     program.run(batched(16, "scripted_batches"), &watched);
@@ -271,8 +265,6 @@ TEST(Features, FaultsComeInTheOrderOfTheBufferWithSmAndAccess) {
   EXPECT_FALSE(behaviour.heard.front().write);
   EXPECT_EQ(behaviour.kernels, std::vector<std::string>{"chase"});
   // The touches of a kernel that faulted are seen when it ends: it touched two of the prefetched pages.
-  // @278t
-  // with one chunk, this evicts the first block
   EXPECT_EQ(behaviour.used, 2u);
   EXPECT_EQ(behaviour.wasted, 0u);
 }
@@ -284,7 +276,7 @@ TEST(Features, WhatLeavesUnusedIsWasted) {
   program.host(a);
   program.host(b);
   program.walk("a", a, 0, 1);
-  program.walk("b", b, 0, 1);  // one chunk: the first block goes
+  program.walk("b", b, 0, 1);  // with one chunk, this evicts the first block
   program.sync();
   RunOptions options = options_with(1);
   options.registry = scripted_policies();

@@ -39,14 +39,12 @@ TEST_P(BuiltIn, Passes) {
 }
 
 // Returns the verdicts on one plug-in by check, each "ok" or its text.
-// @46t
-// all plug-ins declare the same name
 std::map<std::string, std::string> verdicts_on(const std::string& name, TimeLimits limits = {}) {
   const auto registry = std::make_shared<policy::Registry>(*policy::built_ins());
   policy::Registry staged;
   policy::load_plugin(staged, plugin(name));
   PolicyEntry entry = *staged.list().front();
-  entry.info.name = name;  // all of them are called the same
+  entry.info.name = name;  // all plug-ins declare the same name
   registry->add(entry);
   std::map<std::string, std::string> texts;
   for (const Verdict& verdict :
@@ -93,12 +91,6 @@ TEST(Nonsense, ACrash) {
 }
 TEST(Nonsense, AnEndlessLoop) {
   // The first check names the function that does not return; the other checks do not wait as long again.
-  // @142t
-  // the simulator ends nevertheless
-  // @225t
-  // the policy skips chunks at the end of its list
-  // @240t
-  // load_plugin reports that the file does not exist
   for (const auto& [check, text] : verdicts_on("nonsense_endless", {.cpu_seconds = 1})) {
     if (check != "parameters") {
       EXPECT_EQ(text, "not run: the policy does not return") << check;
@@ -148,7 +140,7 @@ TEST(Nonsense, AnEvictorThatForgetsPartOfItsState) {
 TEST(Nonsense, APlannerThatNeverRests) {
   auto texts = verdicts_on("nonsense_planner");
   EXPECT_THAT(texts["tiny GPUs"], HasSubstr("1,000 commands without an end while nothing else happened"));
-  EXPECT_EQ(texts["programs"].substr(0, 2), "ok");  // the simulator ends all the same
+  EXPECT_EQ(texts["programs"].substr(0, 2), "ok");  // the simulator ends nevertheless
 }
 
 TEST(Nonsense, ARouteToNowhere) {
@@ -231,7 +223,7 @@ TEST(Command, ChecksABuiltIn) {
 }
 TEST(Command, ChecksAFile) {
   const Ran ran = run_command({plugin("first_in")});
-  EXPECT_EQ(ran.code, 1);  // it passes over chunks at the end of its list
+  EXPECT_EQ(ran.code, 1);  // the policy skips chunks at the end of its list
   EXPECT_THAT(ran.output,
               AllOf(HasSubstr("evict policy 'first_in' (" + plugin("first_in") + ")"), HasSubstr("WRONG  parameters"),
                     HasSubstr("with skip=3:"), HasSubstr("no victim"), HasSubstr("1 of 7 checks failed")));
@@ -246,7 +238,7 @@ TEST(Command, FindsAPluginByItsNameInTheSearchPath) {
                     HasSubstr("uvmsim/plugins"), HasSubstr("UVMSIM_PLUGIN_PATH")));
   unsetenv("UVMSIM_PLUGIN_PATH");
   EXPECT_THAT(message_of([] { policy::find_plugin("next_unit"); }), HasSubstr("no such file"));
-  EXPECT_EQ(policy::find_plugin("./anything.so"), "./anything.so");  // load_plugin says that it is not there
+  EXPECT_EQ(policy::find_plugin("./anything.so"), "./anything.so");  // load_plugin reports that the file does not exist
 }
 TEST(Command, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(message_of([] { check_policy({}); }), HasSubstr("no policy given"));

@@ -203,8 +203,6 @@ TEST(LruK, WithOneAccessIsLru) {
 }
 
 // A scan does not displace pages used twice; under LRU every scan evicts them.
-// @228t
-// LRU misses all 5000
 TEST(LruK, KeepsPagesUsedTwiceThroughAScan) {
   Pages pages;
   for (std::uint64_t round = 0; round < 20; ++round) {
@@ -228,7 +226,7 @@ TEST(ReservedLru, KeepsPartOfACyclicScan) {
 TEST(RandomVictim, SparesPartOfACyclicScanAndFollowsTheSeed) {
   const Pages pages = cyclic(100, 50);
   const std::uint64_t misses = misses_of("random", pages, 80);
-  EXPECT_LT(misses, 3000u);  // LRU: all 5000
+  EXPECT_LT(misses, 3000u);  // LRU misses all 5000
   EXPECT_GT(misses, optimal_misses(pages, 80));
   const auto with_seed = [&](std::uint64_t seed) {
     PageCache cache(built_ins()->find(Slot::kEvict, "random"), {}, 80, seed);
@@ -288,13 +286,11 @@ class TreeOfPages {
 };
 
 // Worked out with the rule of the paper: of 512 KB that are all resident, the victims are 1, 3, 4, 0.
-// @291t
-// this makes the order of ages
 TEST(TreePreEviction, TakesWhatIsLeftOfATreeThatIsLessThanHalfFull) {
   TreeOfPages tree(8);
   tree.fill(0, 8);
   for (const std::uint64_t page : {1u, 3u, 4u, 0u, 2u, 5u, 6u, 7u}) {
-    tree.access(page);  // in this order they are the oldest
+    tree.access(page);  // this makes the order of ages
   }
   // New pages are neighbours far away; early evictions make room for several of them.
   EXPECT_EQ(tree.victims_of(1000, 0, 8), (Pages{1}));
@@ -304,10 +300,6 @@ TEST(TreePreEviction, TakesWhatIsLeftOfATreeThatIsLessThanHalfFull) {
 }
 
 // The sequence mirrors the 1, 1, 2, 4, 8, 16 units that the tree prefetcher fetches on a sequential sweep.
-// @308t
-// 0 means that memory was free
-// @320t
-// now the first block is the oldest, and 0 is its oldest unit
 TEST(TreePreEviction, OfTwoMegabytesItTakesGrowingPieces) {
   TreeOfPages tree(32);
   tree.fill(0, 32);
@@ -315,7 +307,7 @@ TEST(TreePreEviction, OfTwoMegabytesItTakesGrowingPieces) {
   std::uint64_t next = 1024;
   for (std::uint64_t left = 32; left > 0;) {
     const std::size_t gone = tree.victims_of(next++, 0, 32).size();
-    if (gone != 0) sizes.push_back(gone);  // else memory was free
+    if (gone != 0) sizes.push_back(gone);  // 0 means that memory was free
     left -= gone;
   }
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 1, 2, 4, 8, 16}));
@@ -327,7 +319,7 @@ TEST(SequentialLocal, TakesTheOldestUnitOfTheOldestBlock) {
   cache.access(1);  // now the second block is the oldest,
   cache.access(64);
   EXPECT_FALSE(cache.contains(32));
-  cache.access(33);  // and now it is the first, of which 0 is the oldest unit
+  cache.access(33);  // now the first block is the oldest, and 0 is its oldest unit
   cache.access(65);
   EXPECT_FALSE(cache.contains(0));
   EXPECT_TRUE(cache.contains(34));

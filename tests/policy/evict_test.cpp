@@ -43,8 +43,6 @@ TEST(Lru, AHitRefreshesAChunk) {
 }
 
 // The two policies whose only state is an order of last uses.
-// @60t
-// a prefetch call over both blocks, which are resident already
 class ByRecency : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Evict, ByRecency, ::testing::Values("lrm", "lru"));
 
@@ -59,7 +57,7 @@ TEST_P(ByRecency, TakesAnEmptiedChunkFirst) {
 TEST_P(ByRecency, APrefetchedRangeIsTheYoungestInAscendingOrder) {
   const auto policy = evictor(GetParam(), 3);
   for (const ChunkId chunk : {kB, kA, kC}) policy->on_migrated(chunk);
-  for (const ChunkId chunk : {kA, kB}) {  // a prefetch call over the blocks of both, resident already
+  for (const ChunkId chunk : {kA, kB}) {  // a prefetch call over both blocks, which are resident already
     policy->on_migrated(chunk);
   }
   for (const ChunkId expected : {kC, kA, kB}) {

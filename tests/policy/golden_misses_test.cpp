@@ -109,8 +109,6 @@ TEST(WTinyLfu, MissesOfOurVariant) {
 }
 
 // The driver's order ignores hits, so on a page stream it is first in, first out.
-// @130t
-// Belady's anomaly: more memory, more misses
 TEST(Lrm, IsFifoOnAPageStream) {
   for (const char* stream : {"uniform", "skew4", "zigzag", "loops"}) {
     const Pages pages = golden_stream(stream);
@@ -130,7 +128,7 @@ TEST(Textbook, ReferenceString) {
 TEST(Textbook, BeladysAnomaly) {
   const Pages pages = {1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5};
   EXPECT_EQ(misses_of("fifo", pages, 3), 9u);
-  EXPECT_EQ(misses_of("fifo", pages, 4), 10u);  // more memory, more misses
+  EXPECT_EQ(misses_of("fifo", pages, 4), 10u);  // Belady's anomaly: more memory, more misses
   EXPECT_EQ(misses_of("lru", pages, 3), 10u);
   EXPECT_EQ(misses_of("lru", pages, 4), 8u);
   EXPECT_EQ(optimal_misses(pages, 3), 7u);

@@ -46,19 +46,15 @@ Program cyclic_scan(unsigned blocks, unsigned rounds) {
 
 // Weights that depend on age alone: the policy evicts the least recently used chunk, as LRU does, or the most recently
 // used, as MRU does.
-// @49t
-// buckets of the age, and as many of the gap
-// @56t
-// the ages of two chunks never lie in one bucket
 TEST_F(Learned, ReuseByAgeIsLruOrItsOpposite) {
-  constexpr std::size_t kBuckets = 20;  // of age, each with as many of the gap
+  constexpr std::size_t kBuckets = 20;  // buckets of the age, and as many of the gap
   const auto by_age = [](int sign) {
     return [sign](std::size_t i) {
       return i == 0 || i > kBuckets * kBuckets ? 0 : sign * static_cast<int>((i - 1) / kBuckets);
     };
   };
   const Program program = cyclic_scan(3, 6);
-  RunOptions options = options_with(2);  // whose ages never lie in one bucket
+  RunOptions options = options_with(2);  // the ages of two chunks never lie in one bucket
   const auto misses = [&] { return program.run(options).counters.evictions; };
   options.evict = {"lru", {}};
   const std::uint64_t lru = misses();

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does check-policy find a forgotten member in add_state? Leaves out one statement of an add_state at a time, of the
-built-in policies that compare their state and of the headers that they are made of, builds a plug-in and checks it.
+"""Does check-policy find a member that add_state forgets? Leaves out one statement of an add_state at a time, in the
+built-in
+policies that compare their state and in the headers that they use, builds a plug-in and checks it.
 
 usage: mutate_add_state.py SOURCE_DIR UVMSIM [NAME...]
 
-Prints a line per statement: found by which checks, or not found, and exits with 1 if one was not. One of a header is found if it is in
-one policy that includes it. Takes minutes and is run by hand; tests/policy/README.md has the result. NAME: a policy or a
-header without its ending.
+NAME is a policy or a header without its ending. Prints a line per statement with the checks that found it, or "not
+found", and
+exits with 1 if one was not found. A statement of a header counts as found if the checks find it in one policy that
+includes the
+header. It takes minutes and is run by hand; tests/policy/README.md has the result.
 """
 
 import concurrent.futures
@@ -19,7 +22,7 @@ import tempfile
 
 
 def body_of(text, start):
-    """From the brace that opens at or after `start` to the one that closes it."""
+    """Returns the text from the brace that opens at or after `start` to the brace that closes it."""
     begin = text.index("{", start)
     depth = 0
     for place in range(begin, len(text)):
@@ -30,7 +33,7 @@ def body_of(text, start):
 
 
 def statements_of(text):
-    """(place, end) of the statements of add_state that add something."""
+    """Returns (place, end) of each statement of add_state that adds a member."""
     found = []
     for function in re.finditer(r"void add_state\(", text):
         begin, end = body_of(text, function.end())
@@ -49,7 +52,7 @@ HEADER = re.compile(r'#include "((?:policies|sim/policy)/[^"]+)"')
 
 
 def includes(source, path):
-    """The headers of policies that a file includes, at any depth."""
+    """Returns the headers of policies that a file includes, directly or indirectly."""
     seen, todo = set(), [path]
     while todo:
         for name in HEADER.findall(todo.pop().read_text()):
@@ -60,7 +63,7 @@ def includes(source, path):
 
 
 def check_plugin(source, uvmsim, path, number, text, headers):
-    """Runs check-policy on the policy in `path` with this text, and with these headers, by name, instead of the
+    """Runs check-policy on the policy in `path` with this text and with these headers, by name, in place of the
     originals."""
     name = path.stem if not path.stem[0].isdigit() else f"p{path.stem}"
     with tempfile.TemporaryDirectory() as folder:

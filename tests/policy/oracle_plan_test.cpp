@@ -158,13 +158,11 @@ class TimedMachine final : public PlanQueries {
 };
 
 // Returns the least time, by a search through every state, one unit of time after another.
-// @164t
-// -1: no block
 int shortest_time(const Kernels& kernels, std::uint32_t chunks, int fetch, unsigned block_count) {
   struct State {
     std::size_t kernel;
     unsigned here;
-    int coming, left;  // -1: nothing
+    int coming, left;  // -1: no block
     auto operator<=>(const State&) const = default;
   };
   std::set<State> states{{0, 0, -1, 0}};
@@ -245,18 +243,14 @@ TEST(KernelLookahead, FetchesAsManyKernelsAheadAsItsDegree) {
 
 TEST(KernelLookahead, WhatIsUsedLastGivesWayAndOnlyForWhatIsUsedBeforeIt) {
   // Memory holds two blocks, 0 and 1. Block 2 is needed next, 0 after it, and 1 never again.
-  // @249t
-  // evicts 1, not 0; and does not evict 0 for 3
-  // @251t
-  // 2 has ended
   const Kernels kernels = {blocks({0, 1}), blocks({2}), blocks({0}), blocks({3})};
   const KernelFuture future = future_of(kernels, 2);
   const auto planner = built_ins()->create<Planner>("kernel_lookahead", {{"reserve_chunks", "0"}}, 1, 2, &future);
   Machine machine(*planner, 2);
   EXPECT_EQ(machine.run("a", kernels[0]), 0u);      // fetched when it begins
-  EXPECT_THAT(machine.idle(), ElementsAre(-2, 2));  // 1 goes, not 0; and 0 not for 3
+  EXPECT_THAT(machine.idle(), ElementsAre(-2, 2));  // evicts 1, not 0; and does not evict 0 for 3
   EXPECT_EQ(machine.run("b", kernels[1]), 0u);
-  EXPECT_THAT(machine.idle(), ElementsAre(-3, 3));  // 2 is over
+  EXPECT_THAT(machine.idle(), ElementsAre(-3, 3));  // 2 has ended
 }
 
 TEST(OraclePlanners, WantTheFuture) {

@@ -16,8 +16,6 @@ namespace {
 // Returns the least cost of any sequence of choices. The search keeps all contents of memory that are possible after
 // every access, with the least cost to reach them. A load costs 1, a write-back of a written page `write_back`; writing
 // back at the end costs nothing.
-// @92t
-// policies that fill several slots may leave pages on the host
 struct Access {
   std::uint64_t page;
   bool write;
@@ -93,7 +91,8 @@ TEST(Min, NeverLoadsMoreThanAnyOther) {
     const auto frames = static_cast<std::uint32_t>(1 + random.below(universe));
     const std::uint64_t least = misses_of("min", pages, frames);
     for (const PolicyEntry* entry : built_ins()->list()) {
-      if (entry->slot != Slot::kEvict || entry->joint()) continue;  // these may leave pages where they are
+      // policies that fill several slots may leave pages on the host
+      if (entry->slot != Slot::kEvict || entry->joint()) continue;
       ASSERT_GE(misses_of(entry->info.name, pages, frames), least) << entry->info.name << ", round " << round;
     }
   }
@@ -227,14 +226,12 @@ TEST(Landlord, AgreesWithCreditsOneByOne) {
 
 // Each kernel is a set of uses: pages of the present kernel are evicted last, even if another page's next use has a
 // nearer position.
-// @230t
-// more than fit
 TEST(MinKernel, TakesTheUsesOfAKernelTogether) {
   Future future;
   future.add_operation(1);
   for (const std::uint64_t content : {0u, 1u, 2u}) future.add_use(ContentIndex(content));
   future.add_operation(2);
-  for (const std::uint64_t content : {5u, 6u, 7u, 0u}) future.add_use(ContentIndex(content));  // more than fits
+  for (const std::uint64_t content : {5u, 6u, 7u, 0u}) future.add_use(ContentIndex(content));  // more than fit
   future.add_operation(3);
   for (const std::uint64_t content : {1u, 2u}) future.add_use(ContentIndex(content));
   future.finish();

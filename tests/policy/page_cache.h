@@ -35,12 +35,6 @@ class PageCache final : private EvictionQueries {
   std::uint64_t accesses() const { return accesses_; }
   std::uint64_t misses() const { return misses_; }
   // The number of pages that were evicted after they had been written.
-  // @54t
-  // the evictor's object; null if it does not fill this slot
-  // @61t
-  // never iterated
-  // @62t
-  // the page that an early eviction must keep
   std::uint64_t write_backs() const { return write_backs_; }
   bool contains(std::uint64_t page) const { return frame_of_.count(page) != 0; }
 
@@ -58,15 +52,15 @@ class PageCache final : private EvictionQueries {
   bool rests(std::uint64_t page, bool write);
 
   std::shared_ptr<Evictor> evictor_;
-  std::shared_ptr<Migrator> migrator_;  // the same object; null: it fills no other slot
+  std::shared_ptr<Migrator> migrator_;  // the evictor's object; null if it does not fill this slot
   std::uint64_t chunk_bytes_;
   std::string name_;
   bool sees_hits_;
   std::vector<std::uint64_t> pages_;                           // by frame
   std::vector<bool> used_, written_;                           // by frame
   std::vector<std::uint32_t> free_;                            // the next one last
-  std::unordered_map<std::uint64_t, std::uint32_t> frame_of_;  // only looked up
-  ChunkId kept_;                                               // of an early eviction
+  std::unordered_map<std::uint64_t, std::uint32_t> frame_of_;  // never iterated
+  ChunkId kept_;                                               // the page that an early eviction must keep
   Future* future_;
   std::uint64_t incoming_ = 0, accesses_ = 0, misses_ = 0, write_backs_ = 0;
 };

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeepUM's tables against sequences worked out by hand, and the predictions of the policy from them.
-// @42t
-// for an unknown history the last successor is predicted
-// @60t
-// a new block follows the one before it
-// @63t
-// a new block that is the first of its run follows the last new block
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +39,7 @@ TEST(ExecutionTable, TellsKernelsThatOccurTwiceApartByWhatRanBefore) {
   EXPECT_EQ(table.predict({4, 2, 5, 1}), 2u);
   EXPECT_EQ(table.predict({2, 5, 1, 2}), 3u);
   EXPECT_EQ(table.predict({2, 3, 4, 2}), 5u);
-  EXPECT_EQ(table.predict({9, 9, 9, 4}), 2u);  // an unknown history: as last time
+  EXPECT_EQ(table.predict({9, 9, 9, 4}), 2u);  // for an unknown history the last successor is predicted
   EXPECT_EQ(table.predict({1, 2, 3, 7}), std::nullopt);
 }
 
@@ -63,10 +57,10 @@ TEST(BlockTable, ALateFaultDoesNotTearTheChainApart) {
   table.restart();
   table.record(BlockIndex(3));  // all others were there in time
   EXPECT_THAT(values(table.chain()), ElementsAre(1, 2, 3, 4));
-  table.record(BlockIndex(6));  // new: after the one before it
+  table.record(BlockIndex(6));  // a new block follows the one before it
   EXPECT_THAT(values(table.chain()), ElementsAre(1, 2, 3, 6, 4));
   table.restart();
-  table.record(BlockIndex(5));  // new, and the first of its run: after the last that was new
+  table.record(BlockIndex(5));  // a new block that is the first of its run follows the last new block
   EXPECT_THAT(values(table.chain()), ElementsAre(1, 2, 3, 6, 4, 5));
 }
 
@@ -115,8 +109,6 @@ TEST(DeepUm, ChainsAsManyKernelsAheadAsItsDegree) {
       machine.run(name, blocks({first, first + 1}));
     }
     // All blocks are resident; then all are evicted, and the next kernel begins.
-    // @128t
-    // b is next, c was fetched last
     for (const std::uint64_t b : {0, 1, 10, 11, 20, 21, 30, 31}) planner->on_released(BlockIndex(b));
     Machine empty(*planner, 64);
     planner->on_begin({.number = 5, .name = "b"});
@@ -133,7 +125,7 @@ TEST(DeepUm, WhatTheNextKernelsNeedDoesNotGiveWay) {
     machine.run("b", blocks({2, 3}));
     machine.run("c", blocks({4, 5}));
   }
-  planner->on_begin({.number = 9, .name = "a"});  // b is next, c came last
+  planner->on_begin({.number = 9, .name = "a"});  // b is next, c was fetched last
   EXPECT_EQ(planner->victim(machine).block.value, 4u);
 }
 
@@ -149,8 +141,6 @@ TEST(DeepUm, BlocksInWhichNothingLivesGoWithoutACopy) {
 }
 
 // With two streams, blocks that a running kernel needs stay, however many later kernels begin and end meanwhile.
-// @159t
-// too little memory is free, but no block may be evicted
 TEST(DeepUmIdeal, AKernelIsExpectedUntilItIsOver) {
   const auto planner = built_ins()->create<Planner>("deepum_ideal", {{"degree", "1"}, {"reserve_chunks", "16"}}, 1, 2);
   Machine machine(*planner, 2);
@@ -166,7 +156,7 @@ TEST(DeepUmIdeal, AKernelIsExpectedUntilItIsOver) {
   EXPECT_EQ(machine.idle(), (std::vector<std::int64_t>{7, 8}));
   planner->on_end(1);
   planner->on_begin(launches[2]);
-  EXPECT_THAT(machine.idle(), IsEmpty());  // the reserve is short, but nothing may go
+  EXPECT_THAT(machine.idle(), IsEmpty());  // too little memory is free, but no block may be evicted
   planner->on_end(2);
   planner->on_end(0);
   const KernelLaunch last{.number = 3, .name = "last"};

@@ -172,8 +172,6 @@ uvmsim::Program by_one_thread(const uvmsim::Program& program) {
 // test doubles the times instead, which keeps whole numbers whole. The result is not exact: the times of a kernel's
 // steps are rounded, which may move a fault into the next batch, or a prefetch call behind other work of its stream.
 // This may happen in at most two of the four programs.
-// @193t
-// a page takes whole nanoseconds
 TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
   unsigned moved = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -192,7 +190,7 @@ TEST_P(EveryPolicy, TakesTwiceTheTimeWhereEverythingIsHalfAsFast) {
     RunOptions fast = options_with(2 + seed);
     choose(GetParam(), fast);
     config::LinkConfig& link = fast.system.host_links[0];
-    link.host_to_device.bytes_per_us = link.device_to_host.bytes_per_us = 2 * kPage;  // a page: whole nanoseconds
+    link.host_to_device.bytes_per_us = link.device_to_host.bytes_per_us = 2 * kPage;  // a page takes whole nanoseconds
     fast.system.gmmu.resume_spread_ns = 0;
     RunOptions slow = fast;
     slow.system.gmmu.fault_ps *= 2;
@@ -334,10 +332,6 @@ Pages random_pages(Random& random, std::uint64_t universe, int length) {
 }
 
 // V3: MIN misses no more often with more memory; pages that LRU and MIN hold, they also hold with more memory.
-// @348t
-// it may evict any of the pages that are never used again
-// @362t
-// most recent first
 TEST(Streams, LruAndMinAreStackAlgorithms) {
   Random random(31);
   for (int round = 0; round < 60; ++round) {
@@ -351,7 +345,7 @@ TEST(Streams, LruAndMinAreStackAlgorithms) {
         for (const std::uint64_t page : pages) {
           small.access(page);
           large.access(page);
-          if (std::string_view(name) == "min") continue;  // among pages never used again any may go
+          if (std::string_view(name) == "min") continue;  // it may evict any of the pages that are never used again
           for (std::uint64_t p = 0; p < universe; ++p) ASSERT_TRUE(!small.contains(p) || large.contains(p));
         }
         ASSERT_GE(small.misses(), large.misses()) << name;
@@ -365,7 +359,7 @@ TEST(Streams, LruMissesFollowFromStackDistances) {
   Random random(41);
   for (int round = 0; round < 40; ++round) {
     const Pages pages = random_pages(random, 20, 300);
-    std::vector<std::uint64_t> stack;           // the most recent first
+    std::vector<std::uint64_t> stack;           // most recent first
     std::map<std::uint64_t, std::uint64_t> at;  // distance -> accesses
     std::uint64_t cold = 0;
     for (const std::uint64_t page : pages) {

@@ -164,8 +164,6 @@ TEST(Registry, RandomNumbersFollowFromSeedAndName) {
 }
 
 // A hook that is never called is a mistake: each of these policies declares class D0.
-// @214t
-// the inherited on_touched() of the base class does not count
 class Touched : public Dice {
  public:
   using Dice::Dice;
@@ -213,7 +211,7 @@ TEST(Registry, RefusesHooksAboveTheDeclaredClass) {
   EXPECT_THAT(refusal_of<HitInPrivate>(), ::testing::HasSubstr("has hit(), which is called for class D2 and up"));
   EXPECT_THAT(refusal_of<Starts>(), ::testing::HasSubstr("has on_begin(), which is called for class D3 and up"));
   Registry registry;
-  add_policy<Hears>(registry, "hears");  // the base's own on_touched() is nobody's wish
+  add_policy<Hears>(registry, "hears");  // the inherited on_touched() of the base class does not count
   EXPECT_NO_THROW(registry.find(Slot::kEvict, "hears"));
 }
 

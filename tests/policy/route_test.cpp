@@ -134,8 +134,6 @@ TEST(Route, ClassD3HearsWhichGpusWork) {
 }
 
 // The replay skips recurring iterations with every built-in, and the result equals that of a full replay.
-// @146t
-// a watcher of events prevents skipping
 TEST(Route, RepeatedIterationsAreTheSame) {
   for (const PolicyEntry* entry : built_ins()->list()) {
     if (entry->slot != Slot::kRoute || entry->origin != "built-in" || entry->joint()) continue;
@@ -145,7 +143,7 @@ TEST(Route, RepeatedIterationsAreTheSame) {
     RunOptions options = in_a_row(entry->info.name, 4);
     options.iterations = 40;
     const RunResult left_out = program.run(options);
-    Watched everything;  // a watcher of events gets all of them
+    Watched everything;  // a watcher of events prevents skipping
     const RunResult replayed = program.run(options, &everything);
     EXPECT_EQ(left_out.total, replayed.total);
     EXPECT_EQ(left_out.counters.evictions, replayed.counters.evictions);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Planners of swaps: schedules worked out by hand, and properties that hold for any program.
-// @30t
-// one block per kernel
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +27,7 @@ struct Use {
 KernelFuture future_of(const std::vector<std::vector<Use>>& kernels, std::uint32_t chunks = 64) {
   KernelFuture future;
   future.chunks = chunks;
-  future.htod_bytes_per_us = future.dtoh_bytes_per_us = kBlockBytes / 1000 + 1;  // a block per kernel
+  future.htod_bytes_per_us = future.dtoh_bytes_per_us = kBlockBytes / 1000 + 1;  // one block per kernel
   for (const std::vector<Use>& uses : kernels) {
     FutureKernel& kernel = future.kernels.emplace_back(FutureKernel{kKernel, {}});
     for (const Use& use : uses) kernel.uses.push_back({BlockIndex(use.block), use.object});
@@ -63,14 +61,10 @@ KernelFuture random_future(Random& random) {
 TEST(SwapProgram, MemoryIsIdleBetweenUsesAndDeadWhenWhatItHeldIsFreed) {
   // Block 0 holds object 1 at kernels 0 and 3, and object 2 from kernel 6 on. Block 1 is always used with it; block 2
   // is used in the middle.
-  // @66t
-  // region 0 dies, region 1 does not
-  // @104t
-  // blocks are evicted, stay away, and are fetched
   const KernelFuture future =
       future_of({{{0, 1}, {1, 9}}, {{2, 5}}, {{2, 5}}, {{0, 1}, {1, 9}}, {}, {}, {{0, 2}, {1, 9}}});
   const SwapProgram program = swap_program(future);
-  ASSERT_EQ(program.regions.size(), 3u);  // 0 dies, 1 does not
+  ASSERT_EQ(program.regions.size(), 3u);  // region 0 dies, region 1 does not
   std::vector<std::tuple<std::uint64_t, KernelNumber, KernelNumber, bool>> idle;
   for (const Idle& i : program.idle) idle.emplace_back(program.regions[i.region].blocks[0].value, i.from, i.to, i.live);
   std::sort(idle.begin(), idle.end());
@@ -108,7 +102,8 @@ TEST(G10, WithAnUnlimitedLinkWhateverIsIdleLeaves) {
     for (FutureKernel& kernel : future.kernels) kernel.duration += Nanoseconds(1000);
     const SwapProgram program = swap_program(future);
     std::size_t idle = 0;
-    for (const Idle& time : program.idle) idle += time.live && time.kernels() > 2 ? 1 : 0;  // leaves, is away, comes
+    // blocks are evicted, stay away, and are fetched
+    for (const Idle& time : program.idle) idle += time.live && time.kernels() > 2 ? 1 : 0;
     EXPECT_EQ(G10Planner(program, machine_of(0, kUnlimited)).plan().swaps.size(), idle);
   }
 }
@@ -151,8 +146,6 @@ TEST(G10, NeverPlansMoreThanTheLinkCarriesAndKeepsItsBooks) {
 TEST(G10, OneTensorByHand) {
   // Each kernel takes 1 ms; block 0 is used at kernels 0 and 9, block 1 at 4 and 5. The link takes 1.5 kernels for a
   // block: block 0 leaves during kernels 1 and 2 and must be fetched during 7 and 8.
-  // @155t
-  // earlier than necessary, because memory is free from 6 on
   std::vector<std::vector<Use>> kernels(10);
   kernels[0] = kernels[9] = {{0, 0}};
   kernels[4] = kernels[5] = {{1, 1}};
@@ -161,7 +154,7 @@ TEST(G10, OneTensorByHand) {
   const G10Schedule schedule = G10Planner(program, machine_of(1, rate)).plan();
   ASSERT_EQ(schedule.swaps.size(), 1u);
   EXPECT_EQ(schedule.swaps[0].out_end, 2u);
-  EXPECT_EQ(schedule.swaps[0].in_begin, 6u);  // early: from 6 on there is memory for it
+  EXPECT_EQ(schedule.swaps[0].in_begin, 6u);  // earlier than necessary, because memory is free from 6 on
   EXPECT_EQ(schedule.out_bytes[1], rate * 1000);
   EXPECT_EQ(schedule.out_bytes[2], kBlockBytes - rate * 1000);
   EXPECT_EQ(schedule.in_bytes[8], rate * 1000);
@@ -256,13 +249,11 @@ class TimedSwaps final : public PlanQueries {
   Planner& planner_;
   const KernelFuture& future_;
   // The first and the last kernel that uses each block and object.
-  // @254t
-  // the time when a block has left; the time when it is back
   std::map<BlockIndex, std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>>> lives_;
   std::uint64_t position_ = 0;
   Nanoseconds now_{}, in_{}, out_{};  // the links are free from then on
   std::set<BlockIndex> here_;
-  std::map<BlockIndex, Nanoseconds> away_, arrives_;  // when it has left; when it is back
+  std::map<BlockIndex, Nanoseconds> away_, arrives_;  // the time when a block has left; the time when it is back
 };
 
 // V16: if kernels take exactly their time, fetched blocks arrive in time. The plan itself never causes a wait:
@@ -358,8 +349,6 @@ TEST(CapuchinLike, SwapsWhatHasTheMostTimeToSpareUntilTheRestFits) {
 
 TEST(CapuchinLike, ComesEarlierAfterItWasLate) {
   // Block 0 is used at kernels 0, 6 and 12, blocks 1 to 3 in between; memory holds three.
-  // @370t
-  // now two transfers ahead
   std::vector<std::vector<Use>> kernels(13);
   for (std::uint64_t k = 0; k < kernels.size(); ++k) kernels[k] = {{k % 6 < 4 ? k % 6 : 3, k % 6 < 4 ? k % 6 : 3}};
   const KernelFuture future = future_of(kernels, 3);
@@ -381,7 +370,7 @@ TEST(CapuchinLike, ComesEarlierAfterItWasLate) {
   for (KernelNumber k = 7; k <= 9; ++k) pass(k);
   EXPECT_FALSE(machine.missing(BlockIndex(0)).empty());
   planner->on_begin({.number = 10, .name = ""});
-  EXPECT_THAT(machine.idle(), ElementsAre(0));  // two transfers ahead now
+  EXPECT_THAT(machine.idle(), ElementsAre(0));  // now two transfers ahead
 }
 
 }  // namespace

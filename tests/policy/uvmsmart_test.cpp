@@ -84,8 +84,6 @@ TEST(UvmSmart, ATreeThatMustBeFullIsSequential) {
 
 // With oversubscription the published log lists every copy in turn: the least recently used 2 MB block leaves, in
 // pieces of 1, 1, 2, 4, 8 and 16 units, and no block is partly resident for long. 110 %: 10.91 MB, 174 units of 64 KB.
-// @98t
-// fault groups, fetched pages
 TEST(UvmSmart, HotspotBeyondMemory) {
   const auto run = [](const char* evict, std::uint64_t units) {
     const std::uint64_t chunks = (units + kBigPagesPerBlock - 1) / kBigPagesPerBlock;
@@ -97,7 +95,7 @@ TEST(UvmSmart, HotspotBeyondMemory) {
     EXPECT_EQ(counters.fault_batches, counters.faulting_pages);
     return std::pair(counters.fault_batches, bytes_in(counters) / kPage);
   };
-  using Result = std::pair<std::uint64_t, std::uint64_t>;  // fault groups, pages brought
+  using Result = std::pair<std::uint64_t, std::uint64_t>;  // fault groups, fetched pages
   EXPECT_EQ(run("tree_pre_eviction", 174), Result(72, 6144)) << "TBNe, 110 %";
   EXPECT_EQ(run("lru", 174), Result(72, 6144)) << "2 MB at once make the same order";
   // 125 %: 9.6 MB, 153 units. The published run begins to evict one unit before a memory of whole units is full.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments to train in: whoever acts as a known policy gets its run, to the byte."""
+"""Training environments: an agent that acts as a known policy gets that policy's result, to the byte."""
 
 import json
 import threading
@@ -115,7 +115,7 @@ class Environments(TraceTest):
                 if over[number]:
                     self.assertIn("result", infos[number])
         self.assertEqual([(one, two) for one, two in zip(seen, paid)], wanted)
-        again, _, terminated, _, _ = several.step([0, 2])  # a run that was over begins anew
+        again, _, terminated, _, _ = several.step([0, 2])  # a finished run starts again
         self.assertIn(False, terminated)
         with self.assertRaisesRegex(ValueError, "action 9"):
             several.step([9, 9])

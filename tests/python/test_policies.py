@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policies in Python: told and asked what those in C++ are, and as good as them."""
+"""Policies in Python: they are notified and asked as those in C++ are, and give the same results."""
 
 import json
 import os
@@ -276,7 +276,7 @@ class OracleTest(TraceTest):
             for evict in (Furthest, "min", "lru")
         )
         self.assertEqual(furthest, best)
-        self.assertEqual(oldest, 6 * 5 - 3)  # the next content has just left
+        self.assertEqual(oldest, 6 * 5 - 3)  # under LRU the next content was just evicted
         self.assertLess(furthest, oldest)
         for ask in (lambda: kept[0].now, lambda: len(kept[0]), lambda: kept[0].at(0)):
             with self.assertRaisesRegex(RuntimeError, "during the run only"):
@@ -325,7 +325,7 @@ class OracleTest(TraceTest):
 
         result = self.trace.run(SYSTEM, osf=1, unlimited_run=False, plan=Ahead)
         alone = self.trace.run(SYSTEM, osf=1, unlimited_run=False)
-        self.assertLess(result["counters"]["kernel_ns"], alone["counters"]["kernel_ns"])  # they wait less
+        self.assertLess(result["counters"]["kernel_ns"], alone["counters"]["kernel_ns"])  # kernels wait less
 
     def test_only_they_know(self):
         class Looks(NextUnit):
@@ -394,7 +394,7 @@ class PlannerTest(TraceTest):
         self.assertEqual(result["policies"]["plan"]["name"], "ahead")
         self.assertEqual([heard[name] for name in ("launched", "begun", "ended")], [12, 12, 12])
         self.assertGreater(heard["migrated"], 0)
-        self.assertLess(result["counters"]["kernel_ns"], alone["counters"]["kernel_ns"])  # they wait less
+        self.assertLess(result["counters"]["kernel_ns"], alone["counters"]["kernel_ns"])  # kernels wait less
         with self.assertRaisesRegex(RuntimeError, "only during the call"):
             kept[0].name
 
@@ -435,7 +435,7 @@ class MigratorTest(TraceTest):
 
 
 class RouterTest(TraceTest):
-    """One GPU of four at work; the others lend it their links."""
+    """One GPU of four is at work; transfers can use the links of the others."""
 
     SYSTEM = "p3-8xlarge"
 
@@ -576,7 +576,8 @@ class WrongPoliciesTest(TraceTest):
             self.trace.run(SYSTEM, osf=2, evict=Idle)
 
     def test_ctrl_c_ends_a_run(self):
-        # In a built-in, and of hours: `markov` does not tell its state, so that no iteration is left out.
+        # The interrupt arrives in a built-in that would run for hours: `markov` does not add its state, so no iteration
+        # is skipped.
         script = (
             "import sys, uvmsim\n"
             "trace = uvmsim.Trace(sys.argv[1])\n"
@@ -593,7 +594,7 @@ class WrongPoliciesTest(TraceTest):
         asked = time.monotonic()
         run.send_signal(signal.SIGINT)
         _, error = run.communicate(timeout=60)
-        self.assertLess(time.monotonic() - asked, 20)  # on a busy machine, too; the run would take hours
+        self.assertLess(time.monotonic() - asked, 20)  # the limit allows for a busy machine; the run would take hours
         self.assertIn("KeyboardInterrupt", error)
 
     def test_classes_that_are_no_policies(self):

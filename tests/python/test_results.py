@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results in Python are the command's, byte by byte; so are its errors."""
+"""Results and errors in Python equal the command's, byte for byte."""
 
 import contextlib
 import os
@@ -50,7 +50,7 @@ class ResultsTest(TraceTest):
                 self.assertGreater(result["total_ns"], 0)
 
     def test_wrong_types_are_errors_of_one_line(self):
-        """Error, as all that the user got wrong, and not what a library below makes of it."""
+        """A wrong type raises Error, like any mistake of the user, and not an exception of a library underneath."""
         calls = {
             "no path": lambda: uvmsim.Trace(5),
             "partial": lambda: uvmsim.Trace(self.path("a.jsonl"), partial="yes"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps and leagues from Python: the command's numbers, and policies in Python beside those in C++."""
+"""Sweeps and leagues from Python give the command's numbers and accept policies in Python beside those in C++."""
 
 import math
 import os

@@ -15,7 +15,8 @@ MIB = 1 << 20
 
 
 def lines(mib=16, iterations=3):
-    """Iterations over one object: all of it, then a quarter twice, then every fourth page."""
+    """Returns the lines of a trace whose iterations use one object: all of it, then a quarter twice, then every fourth
+    page."""
     pages = mib * MIB // 4096
     yield {"t": "header", "major": 1, "minor": 0, "quantum_bytes": 4096}
     yield {"t": "object_alloc", "id": 1, "bytes": mib * MIB}
@@ -31,7 +32,7 @@ def lines(mib=16, iterations=3):
 
 
 def cyclic_scan(blocks, rounds):
-    """Round after round over blocks of 2 MB, a kernel for each."""
+    """Returns the lines of a trace that cycles over 2 MB blocks, with a kernel for each."""
     yield {"t": "header", "major": 1, "minor": 0, "quantum_bytes": 4096}
     yield {"t": "object_alloc", "id": 1, "bytes": 2 * blocks * MIB}
     for block in rounds * list(range(blocks)):
@@ -40,7 +41,7 @@ def cyclic_scan(blocks, rounds):
 
 
 class Recorded(uvmsim.Trace):
-    """Runs as many iterations as were recorded, as few tests are about running until the run has settled."""
+    """A trace that runs as many iterations as were recorded, because few tests need a run that has settled."""
 
     def run(self, system, **options):
         return super().run(system, **{"iterations": "recorded", **options})

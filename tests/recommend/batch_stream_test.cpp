@@ -35,7 +35,7 @@ TEST(BatchStream, NamesTheRowsOfEveryTableAndBag) {
       }
       base += workload.rows[table];
     }
-    // rows and counts against a map.
+    // Compares rows and counts with a map.
     std::map<std::uint64_t, std::uint32_t> expected;
     for (const std::uint64_t row : batch.lookups) ++expected[row];
     ASSERT_EQ(batch.rows.size(), expected.size());
@@ -60,7 +60,7 @@ TEST(BatchStream, IsTheSameWhateverWasAskedBefore) {
   EXPECT_NE(first.lookups, second.lookups);
 }
 
-// Draws are in integers: these hold on every machine.
+// Random draws use integers only, so these values hold on every machine.
 TEST(BatchStream, DrawsWhatItDrewBefore) {
   const Workload workload = small_workload();
   Batch batch;
@@ -73,7 +73,7 @@ TEST(BatchStream, DrawsWhatItDrewBefore) {
   EXPECT_EQ(inference, 198611020219221124u);
 }
 
-// The most popular row of a table takes 1 / zeta(1.15) of the draws, and what wraps around.
+// The most popular row of a table takes 1 / zeta(1.15) of the draws, and those that wrap around.
 TEST(BatchStream, PopularRowsComeOften) {
   Workload workload = small_workload();
   workload.rows = {1000000};
@@ -83,7 +83,7 @@ TEST(BatchStream, PopularRowsComeOften) {
   fill(BatchStream(workload, true, 1), 0, batch);
   const std::uint32_t most = *std::max_element(batch.counts.begin(), batch.counts.end());
   EXPECT_NEAR(most, 200000 / 7.25, 1000);
-  workload.training_zipf_thousandths = 1000;  // every row alike: 181269 different ones in the mean
+  workload.training_zipf_thousandths = 1000;  // all rows are equally likely: 181269 different ones on average
   fill(BatchStream(workload, true, 1), 0, batch);
   EXPECT_NEAR(static_cast<double>(batch.rows.size()), 1e6 * (1 - std::exp(-0.2)), 1500);
 }

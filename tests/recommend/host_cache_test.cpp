@@ -35,7 +35,7 @@ TEST(RowMap, AgreesWithAMap) {
 TEST(HostCache, AgreesWithAList) {
   constexpr std::size_t kCapacity = 50;
   HostCache cache(kCapacity);
-  std::list<std::pair<std::uint64_t, bool>> expected;  // used last first; row, changed
+  std::list<std::pair<std::uint64_t, bool>> expected;  // most recently used first; row, changed
   Random random(2);
   for (int i = 0; i < 50000; ++i) {
     const std::uint64_t row = random.below(120);

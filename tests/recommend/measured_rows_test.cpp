@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random rows of managed tables that fault over, measured on H200s of two machines and simulated: the same rows in the
-// same order as configs/measurements/row_gather.cu reads them. Its results lie beside it.
+// Random rows of managed tables that are migrated by faults, measured on H200s of two machines and simulated: the same
+// rows in the same order as configs/measurements/row_gather.cu reads them. The measured results are in the same folder.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@ namespace uvmsim {
 namespace {
 
 constexpr std::uint64_t kRows = 20000, kRowBytes = 512;
-constexpr std::uint64_t kWarps = 132 * 8 * 8;  // of the kernel; warp w reads ids w, w + kWarps, ...
+constexpr std::uint64_t kWarps = 132 * 8 * 8;  // warps of the kernel; warp w reads ids w, w + kWarps, ...
 
-// Milliseconds of each batch of rows of a table on the host, without oversubscription.
+// Returns the milliseconds of each batch of rows of a table on the host, without oversubscription.
 std::vector<double> simulated(std::uint64_t table_bytes) {
   std::vector<trace::Record> records;
   records.push_back(trace::ObjectAlloc{1, trace::ObjectKind::kManaged, table_bytes, 0, 0});
@@ -89,12 +89,12 @@ TEST_P(MeasuredRows, FaultOverAsFast) {
     ASSERT_LT(batch, times.size());
     fmt::print("{:>2} GiB, batch {}: {:8.3f} ms measured, {:8.3f} simulated\n", gib, batch, ms, times[batch]);
     if (gib == 16) {
-      // The first batch takes 334 and 301 ms on the two machines. Nobody listened: one of some 250 blocks of a batch,
-      // of which 64 KB come from the host, takes 12.8 us there, 15 to 18 here. The costs of a block were fitted to
-      // batches of few.
+      // The first batch takes 334 and 301 ms on the two machines, without a listener. A block (one of some 250 of a
+      // batch, of which 64 KB are fetched from the host) takes 12.8 us there and 15 to 18 us here, because the costs of
+      // a block were fitted to batches of few blocks.
       EXPECT_NEAR(times[batch] / ms, 1, 0.4) << line;
     } else if (ms > 1) {
-      EXPECT_NEAR(times[batch] / ms, 1, 0.35) << line;  // 262 and 337 ms, 43 and 51 ms
+      EXPECT_NEAR(times[batch] / ms, 1, 0.35) << line;  // measured 262 and 337 ms, and 43 and 51 ms
     }
     ++compared;
   }

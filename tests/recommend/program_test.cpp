@@ -51,7 +51,7 @@ TEST(Program, IsTheSameEveryTime) {
   }
 }
 
-// Every byte that the program means to read and write in place is on the link, and no other.
+// The link carries exactly the bytes that the program reads and writes in place.
 TEST(Program, BytesOnTheLinkAreThoseOfItsRows) {
   const Workload workload = small_workload();
   for (const bool training : {true, false}) {
@@ -78,8 +78,8 @@ TEST(Program, ManagedRowsPayPerLookupAndPerUpdate) {
   EXPECT_EQ(result.rows.device_bytes, 0u);
 }
 
-// A row that enters the cache crosses the link once, and a row that leaves it once; rows without a way are used in
-// place.
+// A row that enters the cache crosses the link once, and a row that leaves it once; rows that find no way in their set
+// are used in place.
 TEST(Program, CachesMoveWhatTheyMiss) {
   const Workload workload = small_workload();
   const ProgramOptions options = options_for(workload);
@@ -94,7 +94,7 @@ TEST(Program, CachesMoveWhatTheyMiss) {
   }
 }
 
-// Rows read from the SSD and found in DRAM are the misses of the GPU's cache.
+// Rows read from the SSD plus rows found in DRAM equal the misses of the GPU's cache.
 TEST(Program, TheSsdServesWhatNoCacheHas) {
   const Workload workload = small_workload();
   const ProgramOptions options = options_for(workload);
@@ -145,7 +145,7 @@ TEST(Study, PlacementsCostInTheExpectedOrder) {
   }
 }
 
-// 64 KB and more come for a row of 512 bytes.
+// A fault fetches at least 64 KB for a row of 512 bytes.
 TEST(Study, FaultsBringMoreThanRows) {
   const Workload workload = small_workload();
   const ProgramOptions options = options_for(workload);
@@ -176,7 +176,7 @@ TEST(Study, FilesHoldEveryNumber) {
   EXPECT_EQ(json["placements"][0]["step_ns"], study.results[0].step.value);
   EXPECT_FALSE(json["placements"][1].contains("step_ns"));
   const std::string csv = study_csv(study);
-  std::map<std::size_t, int> commas;  // by line
+  std::map<std::size_t, int> commas;  // number of commas of each line
   for (std::size_t line = 0, at = 0; at < csv.size(); ++at) {
     if (csv[at] == '\n') ++line;
     if (csv[at] == ',') ++commas[line];

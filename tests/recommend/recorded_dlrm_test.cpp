@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator against a recording: pages that the bags of workloads/dlrm.uvmt touch, and the workload of its shape.
+// Compares the generator with a recording: the pages that the bags of workloads/dlrm.uvmt touch, and a workload of the
+// same shape.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>

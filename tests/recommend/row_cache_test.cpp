@@ -25,7 +25,7 @@ Rows range(std::uint64_t first, std::uint64_t count) {
   return rows;
 }
 
-// One set: everything collides.
+// The cache has one set, so all rows collide.
 TEST(RowCache, FillsEmptyWaysFirst) {
   RowCache cache(CachePolicy::kLru, 1, 0);
   RowCache::Outcome outcome;
@@ -49,7 +49,7 @@ TEST(RowCache, TheWayUsedLongestAgoLeaves) {
   EXPECT_THAT(outcome.evicted, ElementsAre(3, 4));
 }
 
-// 40 new rows in one set of 32 ways: 8 find none.
+// 40 new rows in one set of 32 ways: 8 find no way.
 TEST(RowCache, MoreRowsThanWaysAreConflictMisses) {
   RowCache cache(CachePolicy::kLru, 1, 0);
   RowCache::Outcome outcome;
@@ -58,19 +58,19 @@ TEST(RowCache, MoreRowsThanWaysAreConflictMisses) {
   EXPECT_EQ(outcome.uncached, range(32, 8));
 }
 
-// Ways that the batch itself uses do not leave.
+// Ways that the batch itself uses are not evicted.
 TEST(RowCache, RowsInUseStay) {
   RowCache cache(CachePolicy::kLru, 1, 0);
   RowCache::Outcome outcome;
   cache.prefetch(range(0, 32), outcome);
-  cache.prefetch(range(2, 34), outcome);  // 30 hits, 4 misses, 2 ways that may leave
+  cache.prefetch(range(2, 34), outcome);  // 30 hits, 4 misses, 2 ways that may be evicted
   EXPECT_EQ(outcome.hits, 30u);
   EXPECT_THAT(outcome.evicted, ElementsAre(0, 1));
   EXPECT_THAT(outcome.inserted, ElementsAre(32, 33));
   EXPECT_THAT(outcome.uncached, ElementsAre(34, 35));
 }
 
-// When rows are fetched ahead, the rows of the batch that computes meanwhile stay, too.
+// When rows are fetched ahead, the rows of the batch that computes meanwhile are not evicted either.
 TEST(RowCache, RowsOfTheBatchBeforeAreLocked) {
   RowCache cache(CachePolicy::kLru, 1, 1);
   RowCache::Outcome outcome;
@@ -87,12 +87,12 @@ TEST(RowCache, ByUseCountsOnlyRowsUsedAsOftenEnter) {
   RowCache::Outcome outcome;
   cache.prefetch(range(0, 32), outcome);
   cache.prefetch(range(0, 31), outcome);  // all but 31 have a count of 2
-  cache.prefetch({40}, outcome);          // 1 against 1
+  cache.prefetch({40}, outcome);          // count 1 against count 1
   EXPECT_THAT(outcome.inserted, ElementsAre(40));
   EXPECT_THAT(outcome.evicted, ElementsAre(31));
-  cache.prefetch({31}, outcome);  // its second use against 40's first
+  cache.prefetch({31}, outcome);  // its second use against the first use of 40
   EXPECT_THAT(outcome.evicted, ElementsAre(40));
-  cache.prefetch({50}, outcome);  // 1 against 2
+  cache.prefetch({50}, outcome);  // count 1 against count 2
   EXPECT_THAT(outcome.inserted, IsEmpty());
   EXPECT_THAT(outcome.uncached, ElementsAre(50));
 }
@@ -123,7 +123,7 @@ class Reference {
     for (auto& [number, missed] : misses) {
       std::vector<Entry>& set = sets_[number];
       if (lfu) std::stable_sort(missed.begin(), missed.end(), [&](auto a, auto b) { return uses_[a] > uses_[b]; });
-      std::vector<std::size_t> ways;  // that may be taken, best first
+      std::vector<std::size_t> ways;  // ways that may be evicted, best first
       for (std::size_t i = 0; i < 32; ++i) {
         const Entry& entry = set[i];
         const bool in_use = entry.last + locked_ >= batch_ && !(lfu && locked_ == 0);
@@ -194,7 +194,7 @@ TEST(RowCache, AgreesWithTheReference) {
   }
 }
 
-// FBGEMM's hash is the finaliser of MurmurHash3; its published value for 1.
+// FBGEMM hashes with the finaliser of MurmurHash3; this is its published value for 1.
 TEST(RowCache, SetsAreByMurmurHash) {
   EXPECT_EQ(RowCache::set_of(0, std::uint64_t{1} << 63), 0u);
   EXPECT_EQ(RowCache::set_of(1, std::uint64_t{1} << 63), 0xb456bcfc34c2cb2cu & ((std::uint64_t{1} << 63) - 1));

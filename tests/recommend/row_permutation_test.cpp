@@ -30,7 +30,7 @@ TEST(RowPermutation, ScattersNeighbours) {
   const RowPermutation permutation(40000000, 5);
   std::set<std::uint64_t> blocks;
   for (std::uint64_t row = 0; row < 1000; ++row) blocks.insert(permutation(row) / 4096);
-  EXPECT_GT(blocks.size(), 930u);  // 9766 blocks: 951 of them in the mean
+  EXPECT_GT(blocks.size(), 930u);  // 9766 blocks, of which 951 on average are hit
 }
 
 TEST(RowPermutation, DependsOnTheSeed) {
@@ -40,7 +40,7 @@ TEST(RowPermutation, DependsOnTheSeed) {
   EXPECT_LT(same, 10);
 }
 
-// 2^40 rows and no table of them.
+// The table has 2^40 rows, too many to store their permutation.
 TEST(RowPermutation, WorksOnTablesThatNobodyCouldHold) {
   const RowPermutation permutation((std::uint64_t{1} << 40) - 5, 3);
   std::set<std::uint64_t> images;

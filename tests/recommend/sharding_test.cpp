@@ -25,7 +25,7 @@ Workload workload_of(std::vector<std::uint64_t> rows, std::uint32_t lookups = 1)
   return workload;
 }
 
-// Enough tables for eight GPUs.
+// Returns a workload with enough tables for eight GPUs.
 Workload sharded_workload() {
   Workload workload = workload_of({200000, 3, 60000, 1500, 9000, 20000, 800, 40000, 77});
   workload.lookups = {4, 1, 2, 1, 3, 1, 1, 2, 1};
@@ -69,11 +69,11 @@ TEST(ShardMap, BalancesLookupsWhereAsked) {
   Workload workload = workload_of({1000, 10, 10, 10});
   workload.lookups = {1, 3, 2, 2};
   EXPECT_EQ(rows_of(ShardMap(workload, find_sharding("table_bytes"), 2)), (std::vector<std::uint64_t>{1000, 30}));
-  // 3; 2; 2 to the second, as 2 < 3; 1 to the first.
+  // Weights: 3 to the first GPU; 2 to the second; 2 to the second, as 2 < 3; 1 to the first.
   EXPECT_EQ(rows_of(ShardMap(workload, find_sharding("table_lookups"), 2)), (std::vector<std::uint64_t>{1010, 20}));
 }
 
-// 3, 3, 3, 1, not 3, 3, 2, 2: TorchRec's blocks.
+// The rows per GPU are 3, 3, 3, 1, not 3, 3, 2, 2: TorchRec's blocks.
 TEST(ShardMap, CutsRowsInBlocks) {
   EXPECT_EQ(rows_of(ShardMap(workload_of({10}), find_sharding("row"), 4)), (std::vector<std::uint64_t>{3, 3, 3, 1}));
   EXPECT_THROW(ShardMap(workload_of({5}), find_sharding("row"), 4), InputError);
@@ -100,7 +100,7 @@ TEST(ShardMap, HasEveryByteOnce) {
 // Each row has one place, and no place has two rows.
 TEST(ShardMap, NumbersRowsOnTheirGpu) {
   const Workload workload = workload_of({9, 4, 25, 16});
-  std::vector<std::uint64_t> lookups;  // every sample the next row of each table
+  std::vector<std::uint64_t> lookups;  // every sample looks up the next row of each table
   for (std::uint64_t base = 0, t = 0; t < 4; base += workload.rows[t++]) {
     for (std::uint64_t i = 0; i < 25; ++i) lookups.push_back(base + i % workload.rows[t]);
   }
@@ -168,7 +168,7 @@ TEST(Sharded, IsTheSameEveryTime) {
   }
 }
 
-// One GPU has all rows under every sharding, sends nothing, and is the program of before.
+// With one GPU, every sharding keeps all rows there, sends nothing, and gives the program without sharding.
 TEST(Sharded, OneGpuIsUnsharded) {
   const Workload workload = sharded_workload();
   for (const char* placement : {"managed", "vanilla", "caching_lru"}) {
@@ -181,11 +181,11 @@ TEST(Sharded, OneGpuIsUnsharded) {
   }
 }
 
-// Pooled rows: every GPU's samples of every table, from all owners of the table but itself.
+// The pooled rows are those of every GPU's samples of every table, sent by all owners of the table except itself.
 TEST(Sharded, SendsWhatTheClosedFormSays) {
   const Workload workload = sharded_workload();
   const std::uint64_t steps = 2, pooled = workload.batch * workload.rows.size() * workload.dimension * 4;
-  // Linear layers 13-64-128 and 173-64-1: 128 numbers and the products of 10 features.
+  // Linear layers 13-64-128 and 173-64-1: 173 inputs are 128 numbers and the products of 10 features.
   const std::uint64_t dense = (13 * 64 + 64 + 64 * 128 + 128 + 173 * 64 + 64 + 64 + 1) * 4;
   EXPECT_EQ(dense_parameter_bytes(workload), dense);
   for (const unsigned gpus : {2u, 4u, 8u}) {
@@ -205,7 +205,7 @@ TEST(Sharded, SendsWhatTheClosedFormSays) {
   }
 }
 
-// Rows are looked up once wherever they are: only who does it depends on the sharding.
+// Each row is looked up once wherever it is; the sharding only decides which GPU does it.
 TEST(Sharded, LooksUpTheSameRows) {
   const Workload workload = sharded_workload();
   for (const unsigned gpus : {2u, 8u}) {
@@ -227,13 +227,13 @@ TEST(Sharded, ImbalanceIsTheMostOverTheMean) {
   EXPECT_EQ(imbalance_thousandths({4, 4, 4}), 1000u);
   EXPECT_EQ(imbalance_thousandths({9, 0, 0}), 3000u);
   EXPECT_EQ(imbalance_thousandths({6, 2}), 1500u);
-  // The largest table, one lookup of three of a sample, is alone on a GPU.
+  // The largest table, with one of a sample's three lookups, is alone on a GPU.
   Workload workload = workload_of({200000, 30000, 30000});
   const PlacementResult result = run_sharded(workload, "device", sharded_options(workload, 2));
   EXPECT_EQ(result.lookup_imbalance_thousandths(), 1333u);
 }
 
-// A slower link adds what its bytes take longer: both exchanges wait for all messages of a GPU.
+// A slower link adds the extra time of its bytes: both exchanges wait for all messages of a GPU.
 TEST(Sharded, MessagesTakeTheTimeOfTheirLinks) {
   Workload workload = workload_of({50000, 50000, 50000, 50000});
   workload.batch = 8192;
@@ -246,13 +246,14 @@ TEST(Sharded, MessagesTakeTheTimeOfTheirLinks) {
     rate = 50000;
     const PlacementResult slow = run_sharded(workload, "device", options, system);
     const double out =
-        static_cast<double>(fast.sent.pooled_rows + fast.sent.row_gradients) / 4 / 2;  // of a GPU, a step
+        static_cast<double>(fast.sent.pooled_rows + fast.sent.row_gradients) / 4 / 2;  // per GPU and step
     const double longer = out * 1000 / 50000 - out * 1000 / 200000;
     EXPECT_NEAR(static_cast<double>((slow.step - fast.step).value), longer, 0.1 * longer) << sharding;
   }
 }
 
-// State of rows in GPU memory adds nothing to the link; a number per element lies and moves like the row itself.
+// Optimizer state in GPU memory adds nothing to the link; state of a number per element is placed and moved like the
+// row itself.
 TEST(Optimizer, MovesItsStateWithUpdates) {
   const Workload workload = sharded_workload();
   for (const unsigned gpus : {1u, 4u}) {
@@ -266,7 +267,7 @@ TEST(Optimizer, MovesItsStateWithUpdates) {
       const RowStatistics none = rows_of_run(placement, "sgd"), row = rows_of_run(placement, "rowwise_adagrad"),
                           element = rows_of_run(placement, "adagrad");
       EXPECT_EQ(row.host_read_bytes, none.host_read_bytes);
-      EXPECT_EQ(row.device_bytes, none.device_bytes + 2 * 32 * none.unique);  // a sector each
+      EXPECT_EQ(row.device_bytes, none.device_bytes + 2 * 32 * none.unique);  // one sector each
       EXPECT_EQ(element.host_read_bytes, none.host_read_bytes + none.unique * workload.row_bytes());
       EXPECT_EQ(element.host_written_bytes, none.host_written_bytes + none.unique * workload.row_bytes());
     }
@@ -275,7 +276,7 @@ TEST(Optimizer, MovesItsStateWithUpdates) {
   }
 }
 
-// Half as wide rows have state twice their size.
+// The state of rows half as wide is twice their size.
 TEST(Optimizer, StateIsAlwaysFp32) {
   Workload workload = sharded_workload();
   workload.element_bytes = 2;
@@ -288,7 +289,7 @@ TEST(Optimizer, StateIsAlwaysFp32) {
   EXPECT_EQ(some.counters.remote_access_bytes, some.rows.host_read_bytes + some.rows.host_written_bytes);
 }
 
-// The footprint is doubled in the same memory: programs that fitted fault.
+// State doubles the footprint in the same memory, so that programs that fitted fault.
 TEST(Optimizer, StateTakesRoomFromTables) {
   Workload workload = workload_of({100000, 100000, 100000, 100000});
   workload.batch = 1024;

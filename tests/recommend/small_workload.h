@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload small enough for every placement to run in a moment.
+// A workload so small that every placement runs in a moment.
 #pragma once
 
 #include "sim/config/load_system.h"
@@ -22,7 +22,7 @@ inline Workload small_workload() {
   return workload;
 }
 
-// With an SSD as in the G10 artifact.
+// Returns a system with an SSD as in the G10 artifact.
 inline config::SystemConfig system_with_ssd() {
   config::SystemConfig system = config::load_system("h200-sxm-pcie5");
   system.ssd.memory_bytes = std::uint64_t{8} << 40;
@@ -32,7 +32,7 @@ inline config::SystemConfig system_with_ssd() {
   return system;
 }
 
-// A batch: its lookups, its rows and their counts.
+// Fills a batch: its lookups, its rows and their counts.
 inline void fill(const BatchStream& stream, std::uint64_t number, Batch& batch) {
   stream.draw(number, batch.lookups);
   group_rows(batch);

@@ -23,7 +23,7 @@ TEST(FixedLog, AgreesWithTheRealLogarithm) {
   EXPECT_EQ(exp2_fixed(-(std::int64_t{200} << 30), 50), 0u);
 }
 
-// The shares of the first ranks against sums of rank^-alpha.
+// Compares the shares of the first ranks with sums of rank^-alpha.
 TEST(ZipfRanks, HasTheSharesOfTheLaw) {
   for (const std::uint32_t alpha : {1050u, 1090u, 1150u, 1500u}) {
     constexpr std::uint64_t kLast = 1000000;
@@ -39,7 +39,7 @@ TEST(ZipfRanks, HasTheSharesOfTheLaw) {
   }
 }
 
-// For endless ranks: the tail beyond rank n is n^(1 - alpha) / (alpha - 1) of zeta(alpha).
+// With unlimited ranks, the tail beyond rank n is n^(1 - alpha) / (alpha - 1) of zeta(alpha).
 TEST(ZipfRanks, GoesOnAsFarAsTheGeneratorOfFbgemm) {
   const ZipfRanks ranks(1150, ZipfRanks::kEndless);
   const auto tail = [](double from) { return std::pow(from, -0.15) / 0.15; };
@@ -60,7 +60,7 @@ TEST(ZipfRanks, DrawsWithThoseShares) {
     const double expected = kDraws * (ranks.share_up_to(rank) - (rank == 1 ? 0 : ranks.share_up_to(rank - 1)));
     EXPECT_NEAR(counts[rank], expected, 5 * std::sqrt(expected)) << rank;
   }
-  // Ranks that share an entry are drawn alike: of [90000, 90350), half fall into the first half.
+  // Ranks that share an entry are equally likely: of draws in [90000, 90350), half are in the first half.
   int first = 0, both = 0;
   for (std::uint64_t rank = 80000; rank < 100000; ++rank) both += counts[rank];
   for (std::uint64_t rank = 80000; rank < 90000; ++rank) first += counts[rank];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what a test has written as SQLite.
+// Reads a SQLite file that a test has written.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class TestDatabase {
   TestDatabase(const TestDatabase&) = delete;
   TestDatabase& operator=(const TestDatabase&) = delete;
 
-  // Rows of a query, every value as text, NULL as "NULL".
+  // Returns the rows of a query, every value as text, NULL as "NULL".
   std::vector<std::vector<std::string>> rows(const std::string& sql) const {
     std::vector<std::vector<std::string>> found;
     sqlite3_stmt* statement = nullptr;
@@ -37,7 +37,7 @@ class TestDatabase {
     sqlite3_finalize(statement);
     return found;
   }
-  // The first value of the first row.
+  // Returns the first value of the first row.
   std::string text(const std::string& sql) const {
     const auto found = rows(sql);
     EXPECT_FALSE(found.empty()) << sql;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every counter has its meaning in words, once.
+// Every counter has exactly one explanation.
 #include "sim/report/glossary.h"
 
 #include <gmock/gmock.h>

@@ -17,7 +17,7 @@ std::uint64_t resident_sum(const HeatGrid& grid) {
 }
 
 TEST(HeatGrid, ResidencyCountsFromComingToGoing) {
-  HeatGrid grid(4, 4);  // of 1 us and 2 MiB
+  HeatGrid grid(4, 4);  // cells of 1 us and 2 MiB
   grid.change_residency(Nanoseconds(500), 0, 100, true);
   grid.change_residency(Nanoseconds(2250), 0, 100, false);
   grid.finish(Nanoseconds(4000));

@@ -14,7 +14,7 @@ TEST(Numbers, Ratio) {
   EXPECT_EQ(ratio_thousandths(2, 3), 667u);
   EXPECT_EQ(ratio_thousandths(1, 0), 0u);
   EXPECT_EQ(ratio_thousandths(0, 7), 0u);
-  // A year of nanoseconds over half a year.
+  // Divides the nanoseconds of a year by those of half a year.
   EXPECT_EQ(ratio_thousandths(31536000000000000u, 15768000000000000u), 2000u);
   EXPECT_EQ(ratio_thousandths(std::numeric_limits<std::uint64_t>::max(), std::numeric_limits<std::uint64_t>::max()),
             1000u);

@@ -80,7 +80,7 @@ TEST(ResultJson, HoldsTheRun) {
   EXPECT_EQ(json["system"]["a"], 2);
 }
 
-// A learner: one iteration of warm-up, then passes of which the first three are slow.
+// Returns a run with a learning policy: one iteration of warm-up, then passes of which the first three are slow.
 RunRecord learner(std::uint64_t passes) {
   RunRecord record = example();
   record.result.iterations.clear();
@@ -137,7 +137,7 @@ TEST(ResultJson, EveryCounterIsThere) {
 
 TEST(ResultJson, SameRunSameBytes) {
   EXPECT_EQ(result_json(example()), result_json(example()));
-  // The system keeps the order of its own keys.
+  // The keys of the system keep their order.
   EXPECT_NE(result_json(example()).find(R"("system":{"name":"h200","b":1,"a":2})"), std::string::npos);
 }
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a run, read by a program that shares nothing with the one that wrote it, as ui.perfetto.dev reads the
-Chrome trace event format: tracks, slices, counters and arguments, against the results of the same run. Where Perfetto's
-own trace processor is installed (`trace_processor_shell` or `trace_processor`), it is asked the same."""
+"""Reads the timeline of a run as ui.perfetto.dev reads the Chrome trace event format, with code that shares nothing
+with the
+writer, and compares tracks, slices, counters and arguments with the results of the same run. If Perfetto's own trace
+processor is
+installed (`trace_processor_shell` or `trace_processor`), the test asks it the same questions."""
 
 import csv
 import gzip
@@ -20,7 +22,8 @@ CAUSES = ("fault", "prefetch", "user", "evict", "counter")
 
 
 def run_with_timeline(folder):
-    """(path of the timeline, results) of a small program that evicts, on a GPU of half its size."""
+    """Returns (path of the timeline, results) of a small program on a GPU with memory for half of it, so that it
+    evicts."""
     trace, timeline, result = (os.path.join(folder, name) for name in ("p.uvmt", "t.json.gz", "r.json"))
     generate = ["trace", "generate", "zipf", "--bytes", "48MiB", "--kernels", "6", "--write-percent", "40", "-o", trace]
     run = ["run", trace, "--system", "h200-sxm-pcie5", "--osf", "2", "--no-unlimited-run"]
@@ -31,7 +34,7 @@ def run_with_timeline(folder):
 
 
 def nanoseconds(microseconds):
-    """Exactly: the file's microseconds have three decimals."""
+    """Converts exactly: the file's microseconds have three decimals."""
     value = Fraction(microseconds) * 1000
     assert value.denominator == 1, microseconds
     return int(value)
@@ -130,7 +133,7 @@ class TimelineFile(unittest.TestCase):
             ):
                 while open_until and open_until[-1] <= begin:
                     open_until.pop()
-                # The importer drops slices that overlap without being nested.
+                # Perfetto's importer drops slices that overlap without being nested.
                 self.assertTrue(not open_until or end <= open_until[-1], track)
                 open_until.append(end)
                 self.assertGreaterEqual(begin, 0)

@@ -126,7 +126,7 @@ TEST(Timeline, FaultBatchesDoNotOverlap) {
   FaultBatchEvent batch{};
   batch.end = Nanoseconds(5000);
   timeline.on(batch);
-  batch.start = Nanoseconds(4000);  // arrived while the first was served
+  batch.start = Nanoseconds(4000);  // arrived while the first batch was served
   batch.end = Nanoseconds(9000);
   timeline.on(batch);
   timeline.finish(nullptr);
@@ -232,7 +232,7 @@ TEST(KernelLabel, IsShort) {
   EXPECT_EQ(kernel_label("void at::native::(anonymous namespace)::add<float, std::array<char*, 2ul>>(int, float)"),
             "at::native::add");
   EXPECT_EQ(kernel_label("_ZN2at6native3addIfEEvi"), "at::native::add");
-  // 36 parts, each twice the one before.
+  // The name has 36 parts, each twice as long as the one before.
   std::string doubling = "_Z1f1AIiiES_IS0_S0_ES_IS1_S1_E";
   for (char last = '2'; last <= '9'; ++last) doubling += fmt::format("S_IS{0}_S{0}_E", last);
   for (char last = 'A'; last <= 'Z'; ++last) doubling += fmt::format("S_IS{0}_S{0}_E", last);

@@ -21,7 +21,7 @@ TEST(WrappedLine, AWordLongerThanALineBreaksAfterAComma) {
   EXPECT_EQ(wrapped_line("see " + whole + " here", 2), "see\n  " + whole + "\n  here") << "nothing to break it at";
 }
 
-// Names of programs stand in headers, too.
+// Names of programs also appear in headers.
 TEST(TextTables, ControlCharactersOfNamesStayOnTheirLine) {
   TextTable table({"evictions by", "of a\nb\x1b[31m"});
   table.add_row({"c\r", "1"});

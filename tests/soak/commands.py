@@ -18,11 +18,11 @@ MARKDOWN = "<!-- validate:begin -->\n<!-- validate:end -->\n"
 class Command:
     name: str
     arguments: list[str]
-    outputs: list[str]  # files; a name that ends in "/" is a folder that the command goes on with
+    outputs: list[str]  # files; a name that ends in "/" is a folder that the command continues
     program: str = UVMSIM
-    before: str | None = "what was there before\n"  # content of the outputs; None: they are not there
-    reports: bool = False  # exit code 1: some point failed, and the outputs say so
-    again: bool = True  # the same command can follow itself
+    before: str | None = "what was there before\n"  # content of the outputs before the command; None: they do not exist
+    reports: bool = False  # exit code 1: a point failed, and the outputs name it
+    again: bool = True  # the same command can run again in the same folder
 
 
 ALL = [

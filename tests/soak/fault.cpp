@@ -90,7 +90,7 @@ ssize_t write_some(int descriptor, std::size_t bytes, Write&& write) {
   }
 }
 
-// Any other change.
+// Makes any other change of a file.
 template <class Call>
 int call(Call&& run) {
   const Now now = change();

@@ -20,15 +20,15 @@ import commands
 FAULT_LIBRARY = os.environ["UVMSIM_FAULT_LIBRARY"]
 FAULTS = ("disk", "kill", "half", "memory")
 SECONDS = 120
-TIMES = re.compile(rb' time="[0-9.]*"')  # of this machine, in JUnit reports
+TIMES = re.compile(rb' time="[0-9.]*"')  # times in JUnit reports, which differ between machines
 
 
 class Broken(AssertionError):
-    """A promise that was not kept."""
+    """A promise of README.md that does not hold."""
 
 
 def files_of(folder, outputs):
-    """Content by name, of the outputs that are there; without what is temporary or of a failed point."""
+    """Returns the content of the existing outputs by name, without temporary files and files of failed points."""
     found = {}
     for output in outputs:
         path = folder / output
@@ -39,7 +39,7 @@ def files_of(folder, outputs):
 
 
 def is_result(name):
-    """A point of a sweep or a league; other outputs may tell of points that failed."""
+    """Returns whether a file is a point of a sweep or a league; other outputs may name points that failed."""
     return "/points/" in name
 
 
@@ -48,7 +48,7 @@ def temporary_files(folder):
 
 
 class Attack:
-    """One command, its inputs, what it writes when nothing fails, and how many calls that takes."""
+    """One command, its inputs, its outputs when nothing fails, and how many calls it then makes."""
 
     def __init__(self, command):
         self.command = command
@@ -69,7 +69,7 @@ class Attack:
         self.whole.cleanup()
 
     def fresh(self):
-        """The inputs, and what was there before; always in the same place, as plans hold its name."""
+        """Restores the inputs and the previous outputs, always in the same folder, because plans contain its name."""
         folder = self.inputs.parent / "work"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.inputs, folder)
@@ -85,7 +85,7 @@ class Attack:
         )  # fmt: skip
 
     def positions(self, fault, most):
-        """Calls to fail: all of them, or `most` that are spread over the run."""
+        """Returns the calls to fail: all of them, or `most` that are spread over the run."""
         count = self.calls[fault]
         if count <= most:
             return range(1, count + 1)
@@ -93,7 +93,7 @@ class Attack:
         return sorted({1, count} | {chosen.randint(1, count) for _ in range(most - 2)})
 
     def try_fault(self, fault, position):
-        """Raises Broken where a promise is not kept."""
+        """Raises Broken if a promise does not hold."""
         where = f"{self.command.name}, {fault}:{position} of {self.calls[fault]}"
         folder = self.fresh()
         before = files_of(folder, self.command.outputs)
@@ -116,7 +116,8 @@ class Attack:
             self.expect_again(where, folder)
 
     def expect_killed(self, where, done):
-        if done.returncode not in (-signal.SIGKILL, 0):  # 0: fewer calls than last time, as threads take turns
+        # 0: the run made fewer calls than last time, because threads take turns
+        if done.returncode not in (-signal.SIGKILL, 0):
             raise Broken(f"{where}: exit code {done.returncode}: {done.stderr}")
 
     def expect_said(self, where, fault, done, after, folder):
@@ -134,7 +135,7 @@ class Attack:
             raise Broken(f"{where}: exit code {done.returncode}, but the last line is: {last}")
 
     def expect_again(self, where, folder):
-        """The same command, without a fault, in the folder as it was left."""
+        """Runs the same command without a fault, in the folder as the failed command left it."""
         done = self.run(folder, {})
         if done.returncode != 0:
             raise Broken(f"{where}: the next run fails, exit code {done.returncode}: {done.stderr}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of README.md: each command, killed, on a full disk and without memory. UVMSIM_SOAK_CALLS: calls to fail."""
+"""The table of README.md: each command, killed, on a full disk and without memory. UVMSIM_SOAK_CALLS sets how many
+calls are made to fail."""
 
 import os
 import unittest

@@ -22,7 +22,7 @@ TEST(InParallel, EveryNumberOnce) {
   in_parallel(0, 4, [](std::size_t) { FAIL(); });
 }
 
-// With fewer threads than that it would never return.
+// With fewer threads than this, the call would never return.
 TEST(InParallel, AtTheSameTime) {
   std::barrier all(3);
   in_parallel(3, 3, [&](std::size_t) { all.arrive_and_wait(); });

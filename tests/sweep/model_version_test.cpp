@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The versions of the model and of its policies: what changes them and what does not.
+// The versions of the model and of its policies: which changes alter them and which do not.
 #include "sim/sweep/model_version.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST(Meaning, DirectivesAreLines) {
   EXPECT_NE(Meaning::of("#define F(x) 1\n"), Meaning::of("#define F (x) 1\n"));
 }
 
-// A small tree: a model of one file, two policies, one of which includes a header.
+// A small source tree: a model of one file and two policies, one of which includes a header.
 class WrittenVersion : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -53,7 +53,7 @@ class WrittenVersion : public ::testing::Test {
     folder.write("policies/b.cpp", "int b = 1;\n");
     folder.write("policies/shared.h", "int shared = 1;\n");
   }
-  // The lines of the file that is written: of the model, of a, of b.
+  // The lines of the file that is written: the versions of the model, of a and of b.
   struct Versions {
     std::string model, a, b;
     bool operator==(const Versions&) const = default;
@@ -108,7 +108,7 @@ TEST_F(WrittenVersion, AFileThatIsNotThereIsAnError) {
   EXPECT_THAT(folder.read("err"), ::testing::HasSubstr("sim/none.cpp: cannot be read"));
 }
 
-// All of this project's files with a comment more at their ends give the version that the library carries.
+// All of this project's files with one more comment at their ends give the version that the library carries.
 TEST_F(WrittenVersion, OfThisModelWithCommentsIsItsOwn) {
   std::set<std::string> files;
   std::ifstream list(UVMSIM_MODEL_FILES);

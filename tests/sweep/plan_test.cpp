@@ -113,7 +113,7 @@ TEST_F(PlanTest, ADamagedPlanIsRefused) {
   json other = json::parse(header);
   other["schema"] = "uvmsim.sweep/9";
   EXPECT_THAT(refusal(other.dump(), points), HasSubstr("uvmsim.sweep/2"));
-  // A key of two lines, found by the fuzzer.
+  // A key that contains a line break, found by the fuzzer.
   json point = json::parse(points.substr(0, points.find('\n')));
   point["point"]["a\nb"] = 1;
   const std::string line = point.dump() + "\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of finished and failed points: whole or not there, whatever lies in the folder.
+// Files of finished and failed points are whole or absent, whatever files are in the folder.
 #include "sim/sweep/point_files.h"
 
 #include <nlohmann/json.hpp>

@@ -114,7 +114,7 @@ TEST_F(PointId, IsTheHashOfTheDeterminants) {
   EXPECT_THAT(resolved.determinants, Not(HasSubstr(folder.path()))) << "no folder is part of it";
 }
 
-// Each of these is another run, so each has another id, and no two are the same.
+// Each of these changes makes another run, so each has another id, and no two are the same.
 TEST_F(PointId, EveryDeterminantChangesIt) {
   folder.write("b.jsonl", two_iterations(16));
   folder.write("sys.json", R"({"description": "the same", "extends": "h200-sxm-pcie5"})");
@@ -210,7 +210,7 @@ TEST_F(PointId, ResolvingFindsWhatIsWrong) {
 
 class RunPoint : public SweepFolderTest {};
 
-// A worker keeps what it has decoded; a result must not depend on that.
+// A worker keeps decoded traces; a result must not depend on that.
 TEST_F(RunPoint, KeptOrDecodedAgainTheResultIsTheSame) {
   Resolver keeping(std::uint64_t{1} << 30), reading;
   for (const std::uint64_t osf : {0u, 1500u, 2000u}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which a schedule hands out points; the tests play the workers.
+// The order in which a schedule hands out points; the tests act as the workers.
 #include "sim/sweep/schedule.h"
 
 #include <numeric>
@@ -75,9 +75,9 @@ TEST_F(ScheduleTest, TwoWorkersStayWithTheirTraceAndShareTheLast) {
   EXPECT_EQ(first, 1u);
   second = schedule.take(second);
   EXPECT_EQ(second, 4u);
-  first = schedule.take(schedule.take(first));  // 0, then the next trace that nobody has
+  first = schedule.take(schedule.take(first));  // 0, then the next trace without a worker
   EXPECT_EQ(first, 8u);
-  second = schedule.take(schedule.take(second));  // 3, then helps
+  second = schedule.take(schedule.take(second));  // 3, then it helps another worker
   EXPECT_EQ(second, 7u);
   EXPECT_EQ(schedule.take(first), 6u);
   EXPECT_EQ(schedule.take(second), std::nullopt);

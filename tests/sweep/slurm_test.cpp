@@ -91,7 +91,7 @@ TEST(SlurmScript, RefusesWhatSlurmWouldMisunderstand) {
 
 class SlurmCommand : public CommandTest {
  protected:
-  // Twelve points in a folder.
+  // Returns a folder with a plan of twelve points.
   std::string planned(const std::string& name) {
     folder.write("t.jsonl", two_iterations(4));
     folder.write("s.json",
@@ -103,7 +103,7 @@ class SlurmCommand : public CommandTest {
   }
 };
 
-// The script must survive the shell, whatever the paths hold.
+// The arguments must pass through the shell unchanged, whatever characters the paths contain.
 TEST_F(SlurmCommand, TasksGetTheirArgumentsFromTheShellAsTheyAre) {
   const std::string odd = R"(it's a "folder" with $HOME, `id`, *, 100% & more)";
   planned(odd);

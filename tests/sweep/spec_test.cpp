@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweep files: what they expand to, and every way to be wrong.
+// Sweep files: the points that they expand to, and every mistake that is refused.
 #include "sim/sweep/spec.h"
 
 #include <fstream>
@@ -26,7 +26,7 @@ class SpecTest : public SweepFolderTest {
     folder.write("c.txt", "no trace, but nobody looks yet");
   }
   Spec read(const std::string& text) const { return read_spec(folder.write("spec.json", text)); }
-  // With what every sweep needs, and more.
+  // Reads a file of the required keys and `more`.
   Spec read_with(const std::string& more) const {
     return read(R"({"traces": "a.jsonl", "systems": "h200-sxm-pcie5")" + (more.empty() ? "" : ", " + more) + "}");
   }
@@ -105,7 +105,7 @@ TEST_F(SpecTest, LimitsOfBothKinds) {
                                  "OSF 1.5 of 1073741824", "capacity 12.00 GiB of 0", "capacity 2.00 MiB of 0"));
 }
 
-// It is about what a factor or a capacity is compared with: points without a limit stay the same.
+// The footprint is the reference of a factor or a capacity: points without a limit stay the same.
 TEST_F(SpecTest, TheTouchedFootprint) {
   const Spec spec = read_with(R"("osf": ["none", 2], "capacity_bytes": "12GiB", "footprint": "touched")");
   std::vector<bool> touched;
@@ -139,7 +139,7 @@ TEST_F(SpecTest, GridsShareWhatStandsOutside) {
                                         "b.jsonl h200-sxm-pcie5 recorded OSF 3 tree lru seed 1"));
 }
 
-// Each is one line that names the file, the key and what is allowed.
+// Each error is one line that names the file, the key and what is allowed.
 TEST_F(SpecTest, RefusesWhatIsWrong) {
   const std::string traces = R"("traces": "a.jsonl")", both = traces + R"(, "systems": "s")";
   struct Case {

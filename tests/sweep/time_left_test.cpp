@@ -36,8 +36,8 @@ TEST_F(TimeLeftTest, SlowPoliciesAreExpectedToStaySlow) {
   EXPECT_EQ(left.of(at(2000, "markov")), milliseconds(9100)) << "of this trace, whatever the policies";
 }
 
-// Sizes of files say little between traces: each trace has a ratio of its own, and where it has none yet, one large
-// point that goes fast per byte does not speak for the many small ones.
+// Sizes of files predict little across traces: each trace has a ratio of its own, and for a trace without one yet, one
+// large point that is fast per byte must not decide for the many small ones.
 TEST_F(TimeLeftTest, PointsThatDifferInSizeAreWeighedByTheMedianRatio) {
   folder.write("large.uvmt", std::string(1023 << 10, 'x'));  // 1024 times the cost of a file below 1 KiB
   const auto of_trace = [&](const std::string& trace) {

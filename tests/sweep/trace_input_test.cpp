@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace that is read again and again must stay the one that was hashed.
+// A trace that is read several times must remain the one that was hashed.
 #include "sim/sweep/trace_input.h"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers: answers come back, death is told of and made good.
+// Workers: answers are returned, and the death of a worker is reported and repaired.
 #include "sim/sweep/worker_pool.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 using Event = WorkerPool::Event;
 
-// Waits however long it takes; the test runner has a limit of its own.
+// Waits without a limit; the test runner has one.
 Event next(WorkerPool& pool) {
   for (;;) {
     if (auto event = pool.wait(std::chrono::milliseconds(1000))) return *event;
@@ -55,7 +55,7 @@ TEST(WorkerPool, AWorkerRemembers) {
   }
 }
 
-// The worker is idle, so its end answers no request.
+// The worker is idle, so its death loses no answer.
 TEST(WorkerPool, AnIdleWorkerThatDiesIsReplacedWithoutAWord) {
   WorkerPool pool(2, [](const std::string&) { return std::to_string(::getpid()); });
   pool.send(0, "who are you");
@@ -63,14 +63,15 @@ TEST(WorkerPool, AnIdleWorkerThatDiesIsReplacedWithoutAWord) {
   ::kill(first, SIGKILL);
   pool.send(1, "who are you");
   EXPECT_EQ(next(pool).worker, 1u);
-  while (::kill(first, 0) == 0) EXPECT_FALSE(pool.wait(std::chrono::milliseconds(10)));  // until it is buried
+  // until the process has been reaped
+  while (::kill(first, 0) == 0) EXPECT_FALSE(pool.wait(std::chrono::milliseconds(10)));
   pool.send(0, "who are you");
   const Event event = next(pool);
   EXPECT_FALSE(event.died);
   EXPECT_NE(event.text, std::to_string(first));
 }
 
-// `timeout` and the end of a session send it to the whole group; the parent says what happens.
+// `timeout` and the end of a terminal session send the signal to the whole group; the parent reports it.
 TEST(WorkerPool, AWorkerLeavesTerminationToItsParent) {
   WorkerPool pool(1, [](const std::string&) -> std::string {
     ::raise(SIGTERM);

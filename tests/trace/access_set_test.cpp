@@ -25,7 +25,8 @@ Model model_of(const std::vector<ObjectAccess>& accesses) {
     for (const Extent& extent : access.extents) {
       EXPECT_GE(extent.first, last_end);
       EXPECT_GT(extent.count, 0u);
-      EXPECT_FALSE(before != nullptr && extent.first == last_end && extent.mode == before->mode);  // else joined
+      // otherwise they would be joined
+      EXPECT_FALSE(before != nullptr && extent.first == last_end && extent.mode == before->mode);
       last_end = extent.first + extent.count;
       before = &extent;
       for (std::uint64_t i = extent.first; i < last_end; ++i) {
@@ -45,7 +46,7 @@ TEST(AccessSet, IsWhatWasAdded) {
   for (int round = 0; round < 50; ++round) {
     AccessSet set;
     Model model;
-    const std::uint64_t pieces = round % 10 == 0 ? 9000 : 30;  // more than are kept unsorted
+    const std::uint64_t pieces = round % 10 == 0 ? 9000 : 30;  // the set keeps fewer unsorted
     for (std::uint64_t i = 0; i < pieces; ++i) {
       const ObjectId object = 1 + random(3);
       const std::uint64_t first = random(200), end = first + random(9);

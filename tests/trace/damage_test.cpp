@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are cut off, damaged or no traces.
+// Files that are cut off or damaged, and files that are no traces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Several frames, each with whole records.
+// Returns several frames, each with whole records; `ends` receives their ends.
 std::string frames(const Trace& trace, std::size_t per_frame, std::vector<std::size_t>& ends) {
   // The writer closes frames by size; names of that size make them close early.
   std::string out;
@@ -49,7 +49,7 @@ TEST(Damage, CutOffAtEveryByte) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::string_view part = std::string_view(whole).substr(0, size);
     EXPECT_THROW(decode(part), InputError) << size;
-    // One frame: nothing of it is whole.
+    // The file has one frame, of which no record is whole.
     EXPECT_THROW(decode(part, true), InputError) << size;
   }
 }
@@ -84,7 +84,7 @@ TEST(Damage, PartialYieldsTheWholeFrames) {
 }
 
 TEST(Damage, EndMarkMissing) {
-  // Cut exactly between two frames: only the end mark tells.
+  // The file is cut exactly between two frames, which only the missing end mark reveals.
   const Trace trace = large_trace();
   std::vector<std::size_t> ends;
   std::string part;
@@ -109,7 +109,7 @@ TEST(Damage, FlippedBits) {
       std::string bad = whole;
       bad[at] = static_cast<char>(bad[at] ^ (1 << bit));
       try {
-        // Some bits of a zstd frame mean nothing; then the records are as they were.
+        // Some bits of a zstd frame have no effect; then the records are unchanged.
         const Trace found = decode(bad);
         ASSERT_EQ(found.records.size(), trace.records.size());
         for (std::size_t i = 0; i < found.records.size(); ++i) ASSERT_TRUE(same(found.records[i], trace.records[i]));
@@ -140,13 +140,13 @@ TEST(Damage, SomethingAfterTheEnd) {
 TEST(Damage, JsonLines) {
   const Trace trace{sample_header(), sample_records()};
   const std::string whole = encode(trace, TraceFormat::kJsonLines);
-  // Within the last line.
+  // The cut is within the last line.
   const std::string_view part = std::string_view(whole).substr(0, whole.size() - 5);
   EXPECT_THAT(message_of([&] { decode(part); }), HasSubstr("the file ends within this line"));
   EXPECT_EQ(decode(part, true).records.size(), trace.records.size() - 1);
-  // Only its newline is missing.
+  // Only the last newline is missing.
   EXPECT_EQ(decode(std::string_view(whole).substr(0, whole.size() - 1)).records.size(), trace.records.size());
-  // A line in the middle is a mistake, not damage.
+  // An error in a line in the middle is a mistake, not damage.
   std::string bad = whole;
   bad[bad.find("memcpy") + 20] = '\n';
   EXPECT_THROW(decode(bad, true), InputError);

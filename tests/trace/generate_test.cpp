@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The synthetic programs do what generate.cpp says, and the closed forms hold for caches of whole pages.
+// The synthetic programs behave as generate.cpp documents, and the closed forms hold for caches of whole pages.
 #include "sim/generate/generate.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ std::uint64_t pages_of(const Kernel& kernel) {
 
 using PageName = std::pair<ObjectId, std::uint64_t>;
 
-// The program's pages one after the other: by touches, by phases, or ascending.
+// Returns the program's pages in order: by touches, by phases, or ascending.
 std::vector<PageName> touched_in_order(const GeneratorOptions& options) {
   std::vector<PageName> out;
   const auto add = [&out](ObjectId object, const std::vector<Extent>& extents) {
@@ -88,7 +88,7 @@ std::vector<PageName> touched_in_order(const GeneratorOptions& options) {
   return out;
 }
 
-// Misses of a fully associative LRU cache of `capacity` pages.
+// Returns the misses of a fully associative LRU cache of `capacity` pages.
 std::uint64_t lru_misses(const std::vector<PageName>& pages, std::size_t capacity) {
   std::list<PageName> order;
   std::map<PageName, std::list<PageName>::iterator> where;
@@ -110,7 +110,7 @@ std::uint64_t lru_misses(const std::vector<PageName>& pages, std::size_t capacit
   return misses;
 }
 
-// Misses of the optimum (evict what is used again last).
+// Returns the misses of the optimum, which evicts the page whose next use is furthest away.
 std::uint64_t optimal_misses(const std::vector<PageName>& pages, std::size_t capacity) {
   std::map<PageName, std::size_t> seen;
   std::vector<std::size_t> next(pages.size());
@@ -243,7 +243,7 @@ TEST(Generate, SequentialMissesAllOrNothing) {
 }
 
 TEST(Generate, CyclicScan) {
-  // Objects of one page: the objects are the pages.
+  // Each object has one page, so that objects and pages are the same.
   const std::uint64_t objects = 40, repeats = 20;
   const auto pages = touched_in_order(options_of("cyclic_scan", objects, objects, repeats));
   ASSERT_EQ(pages.size(), objects * repeats);
@@ -399,7 +399,7 @@ TEST(Generate, RowPerThread) {
   EXPECT_EQ(kernel.distribution, Distribution::kThreadChunk);
   EXPECT_EQ(kernel.bytes_per_thread_access, 4u);
   EXPECT_EQ(kernel.grid.count() * kernel.block.count(), 96u);  // of 100 rows, in whole blocks
-  EXPECT_EQ(pages_of(kernel.accesses[0].extents), 96u * 16);   // so that a thread's share is a row
+  EXPECT_EQ(pages_of(kernel.accesses[0].extents), 96u * 16);   // so that each thread's share is a row
   options.block = 1024;
   EXPECT_EQ(kernels(options)[0].block.count(), 100u);
 }

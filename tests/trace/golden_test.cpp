@@ -29,10 +29,10 @@ TEST(Golden, Messages) {
               decompress(file("golden.uvmt")));
 }
 
-// Removes records that no file before minor version 4 can hold: the last of the samples is system memory.
+// Removes records that a file before minor version 4 cannot hold: the last of the samples is system memory.
 void before_minor_4(std::vector<Record>& records) { records.pop_back(); }
 
-// Removes what no file before minor version 3 can hold.
+// Removes records that a file before minor version 3 cannot hold.
 void before_minor_3(std::vector<Record>& records) {
   before_minor_4(records);
   for (Record& record : records) {
@@ -40,7 +40,7 @@ void before_minor_3(std::vector<Record>& records) {
   }
 }
 
-// Files of minor version 0 have neither unknown accesses nor order nor counts, nor what came later.
+// Files of minor version 0 have no unknown accesses, order and counts, nor anything that later versions added.
 TEST(Golden, MinorVersion0IsRead) {
   auto expected = sample_records();
   before_minor_3(expected);
@@ -61,7 +61,7 @@ TEST(Golden, MinorVersion0IsRead) {
   }
 }
 
-// Files of minor version 1 have no kernel of tensor maps, which is then the last of the samples.
+// Files of minor version 1 have no kernel with tensor maps, which is the last of the remaining samples.
 TEST(Golden, MinorVersion1IsRead) {
   auto expected = sample_records();
   before_minor_3(expected);
@@ -74,7 +74,7 @@ TEST(Golden, MinorVersion1IsRead) {
   }
 }
 
-// Files of minor version 2 do not say whether the host waits for a memset.
+// Files of minor version 2 do not record whether the host waits for a memset.
 TEST(Golden, MinorVersion2IsRead) {
   auto expected = sample_records();
   before_minor_3(expected);
@@ -87,7 +87,7 @@ TEST(Golden, MinorVersion2IsRead) {
   }
 }
 
-// Files of minor version 3 know no system memory.
+// Files of minor version 3 have no system memory.
 TEST(Golden, MinorVersion3IsRead) {
   auto expected = sample_records();
   before_minor_4(expected);

@@ -63,7 +63,7 @@ TEST(Hints, KernelsPrefetchWhatLaterOnesTouch) {
       hinted({ObjectAlloc{1, ObjectKind::kManaged, 8192, 0, 0}, kernel("a", 1), kernel("b", 1, 2, 8),
               ObjectAlloc{2, ObjectKind::kManaged, 8192, 0, 0}, kernel("c", 2), kernel("d", 1, 12, 40)},
              "kernel * prefetch 1\n");
-  // Kernel a looks at b; b at c, whose memory is not there yet; c at d, up to the end of the object.
+  // Kernel a prefetches for b; b for c, whose memory is not allocated yet; c for d, up to the end of the object.
   ASSERT_EQ(out.size(), 8u);
   const auto& first = std::get<Prefetch>(out[1]);
   EXPECT_EQ(first.object, 1u);
@@ -123,7 +123,7 @@ TEST(Hints, AllocationsBecomeOtherMemory) {
   std::vector<Record> out;
   Record record;
   while (program.next(record)) out.push_back(record);
-  ASSERT_EQ(out.size(), 3u);  // what is managed no more is not prefetched
+  ASSERT_EQ(out.size(), 3u);  // memory that is no longer managed is not prefetched
   EXPECT_EQ(std::get<ObjectAlloc>(out[0]).kind, ObjectKind::kSystem);
   EXPECT_EQ(std::get<ObjectAlloc>(out[1]).kind, ObjectKind::kSystem);
   EXPECT_EQ(std::get<ObjectAlloc>(out[2]).kind, ObjectKind::kPinned);

@@ -85,7 +85,7 @@ TEST_F(ImportAccelprof, UvmAdvisorNamesWholeObjectsAndTensors) {
   const std::vector<Kernel> kernels = all<Kernel>(records);
   ASSERT_EQ(kernels.size(), 3u);
   EXPECT_EQ(kernels[0].name, "void gemm<float, 128");
-  // The tensor stands for its allocation, the second allocation for itself.
+  // The tensor replaces its allocation; the second allocation has no tensor and is listed itself.
   EXPECT_EQ(text(kernels[0]), "1: 2048+4096/3;2: 0+2/3;");
   EXPECT_EQ(text(kernels[1]), "1: 0+8192/3;");
   EXPECT_EQ(text(kernels[2]), "4: 0+2/3;");
@@ -118,8 +118,8 @@ TEST_F(ImportAccelprof, MemTraceNamesEveryAddress) {
   EXPECT_EQ(kernels[0].coverage, Coverage::kInstrumented);
   EXPECT_EQ(kernels[2].coverage, Coverage::kNone);
   EXPECT_EQ(kernels[1].grid.x, 2u);                 // nine warps
-  EXPECT_EQ(all<ObjectFree>(records).size(), 1u);   // no longer listed
-  EXPECT_EQ(all<TensorAlloc>(records).size(), 1u);  // one lies in no allocation
+  EXPECT_EQ(all<ObjectFree>(records).size(), 1u);   // no longer listed in the log
+  EXPECT_EQ(all<TensorAlloc>(records).size(), 1u);  // one tensor lies in no allocation
   EXPECT_EQ(summary.bytes_outside, 4u);
 }
 
@@ -190,7 +190,7 @@ TEST_F(ImportAccelprof, RefusesLinesThatCannotBe) {
       {"256 1048576 4 1 1 0\n\nALLOCATION: 1048576 8192\nALLOCATION: 1052672 8192\n\n\nKERNEL: 0 1\n", ""},
   };
   for (const auto& [content, words] : all_bad) {
-    if (words.empty()) {  // allocations over one another: the later one wins
+    if (words.empty()) {  // the allocations overlap: the later one wins
       folder.write("log", content);
       EXPECT_EQ(all<ObjectFree>(import()).size(), 1u);
       continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of execution traces: one that PyTorch recorded on an H200 and the begin of one of Chakra's own
+// Tests of execution traces: one that PyTorch recorded on an H200, the beginning of one of Chakra's own
 // (tests/trace/recordings), and others written here.
 #include "sim/import/import_chakra.h"
 
@@ -51,14 +51,14 @@ TEST(ImportChakra, OperatorsOfATrainingStepBecomeKernels) {
   EXPECT_EQ(kernels[0].coverage, Coverage::kOperatorSchema);
   EXPECT_EQ(bytes_of(kernels[0]),
             (std::pair<std::uint64_t, std::uint64_t>{32 * 3 * 32 * 32 * 4 + 2048, 32 * 16 * 32 * 32 * 4}));
-  // Images come from the host, the loss goes there, in both steps.
+  // In both steps images are copied from the host and the loss to the host.
   const std::vector<Memcpy> copies = out.all<Memcpy>();
   ASSERT_EQ(copies.size(), 4u);
   EXPECT_EQ(copies[0].kind, CopyKind::kHostToDevice);
   EXPECT_EQ(copies[0].bytes, 32u * 3 * 32 * 32 * 4);
   EXPECT_EQ(copies[1].kind, CopyKind::kDeviceToHost);
   EXPECT_TRUE(copies[1].blocking);
-  // Parameters and the optimizer's states: three times each of six sizes.
+  // The parameters and the optimizer's states: each of six sizes occurs three times.
   std::uint64_t weights = 0;
   for (const TensorAlloc& tensor : out.all<TensorAlloc>()) {
     if (tensor.name == "allocated before" && tensor.bytes == 16384u * 128 * 4) ++weights;
@@ -83,7 +83,7 @@ TEST(ImportChakra, ProtobufHasTheKernelsOfTheLinkedProfile) {
   EXPECT_GE(read, 53120u * 4);
 }
 
-// Texts of nodes as PyTorch writes them.
+// The text of nodes as PyTorch writes it.
 class ImportChakraText : public ::testing::Test {
  protected:
   static std::string tensor(int storage, int elements, const std::string& device = "cuda:0", int offset = 0) {
@@ -107,7 +107,7 @@ class ImportChakraText : public ::testing::Test {
   std::string about(const std::string& text) {
     return message_of([&] { import_text(text); });
   }
-  // Of a file whose one operator names this tensor.
+  // Returns the error about a file whose only operator names this tensor.
   std::string about_tensor(const std::string& value) {
     return about(R"({"schema":"1.1.1-chakra.0.0.4","nodes":[{"id":1,"name":"a","inputs":{"values":[)" + value +
                  R"(]},"op_schema":"a(Tensor(a!) x) -> Tensor"}]})");
@@ -210,7 +210,7 @@ TEST_F(ImportChakraText, ACutFileIsRefusedAtEveryByte) {
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) EXPECT_NE(about(whole.substr(0, bytes)), "") << bytes;
 }
 
-// Messages of protobuf.
+// Functions that build messages of protobuf.
 std::string bytes_field(int number, const std::string& bytes) {
   std::string out;
   for (std::size_t value : {static_cast<std::size_t>(number) << 3 | 2, bytes.size()}) {
@@ -244,7 +244,7 @@ TEST_F(ImportChakraText, ProtobufIsReadAsItIsWritten) {
   EXPECT_EQ(bytes_of(kernels[0]), (std::pair<std::uint64_t, std::uint64_t>{4096, 4096}));
 }
 
-// A cut between two messages leaves a whole trace, which then has no kernels but operators.
+// A cut between two messages leaves a whole trace, which has operators but no kernels.
 TEST_F(ImportChakraText, CutAndDamagedProtobufIsRefusedOrRead) {
   const std::string whole = small_protobuf();
   const auto is_read = [&](const std::string& text) {

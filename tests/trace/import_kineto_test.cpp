@@ -24,10 +24,10 @@ TEST(ImportKineto, ATrainingStepHasItsTensorsAndKernels) {
   const auto step = import((UVMSIM_SOURCE_DIR "/tests/trace/recordings/kineto_two_steps_h200.json.zst"));
   EXPECT_EQ(step.header.gpu, "NVIDIA H200");
   EXPECT_EQ(step.summary.kernels, 88u);
-  EXPECT_EQ(step.summary.tensors, 76u);  // as the allocator's own history of the same steps counts
+  EXPECT_EQ(step.summary.tensors, 76u);  // equals the count of the allocator's own history of the same steps
   EXPECT_TRUE(step.summary.shapes);
   EXPECT_GE(step.summary.covered_kernels * 100, step.summary.kernels * 95);
-  // Adam's lists and the layers name weights, biases, gradients' states and inputs.
+  // Adam's lists and the layers name weights, biases, optimizer states of gradients and inputs.
   std::map<std::uint64_t, int> earlier;
   for (const TensorAlloc& tensor : step.all<TensorAlloc>()) {
     if (tensor.name == "allocated before") ++earlier[tensor.bytes];

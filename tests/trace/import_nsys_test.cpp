@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of Nsight Systems exports made here, table by table, with known content, and of impossible ones.
+// Tests of Nsight Systems exports that the tests build table by table, with known content, and of impossible ones.
 #include "sim/import/import_nsys.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class ImportNsys : public ::testing::Test {
   void sql(const std::string& statements) {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open(path().c_str(), &database), SQLITE_OK);
-    sqlite3_exec(database, "PRAGMA synchronous = OFF", nullptr, nullptr, nullptr);  // losing it does no harm
+    sqlite3_exec(database, "PRAGMA synchronous = OFF", nullptr, nullptr, nullptr);  // losing the file does no harm
     char* message = nullptr;
     EXPECT_EQ(sqlite3_exec(database, statements.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
     sqlite3_free(message);
@@ -201,8 +201,8 @@ TEST_F(ImportNsys, WhatComesFromTheHostFirstWasWrittenThere) {
   cpu_fault(150, kBase);
   kernel(1000, 51000);
   copy(10000, 11000, 8192, 11, 2, kBase);           // the first page faulted on the CPU, the second did not
-  copy(12000, 13000, 4096, 12, 4, kBase + 65536);   // made on the GPU, evicted
-  copy(14000, 15000, 4096, 11, 2, kBase + 65536);   // and back
+  copy(12000, 13000, 4096, 12, 4, kBase + 65536);   // populated on the GPU, evicted
+  copy(14000, 15000, 4096, 11, 2, kBase + 65536);   // fetched again
   copy(16000, 17000, 8192, 11, 3, kBase + 131072);  // prefetched
   copy(18000, 19000, 8192, 11, 2, kBase + 131072);  // prefetched again
   memory(60000, kBase, 4 << 20, 4, 1);
@@ -315,7 +315,7 @@ TEST_F(ImportNsys, AnAddressUsedAgainWasFreed) {
   kernel(10, 20);
   memory(1, kBase, 8192, 2, 0);
   memory(2, kBase + 4096, 8192, 4, 0);
-  memory(3, kBase, 8192, 2, 1);  // gone already
+  memory(3, kBase, 8192, 2, 1);  // freed already
   const std::vector<Record> records = import();
   EXPECT_EQ(all<ObjectFree>(records).size(), 1u);
   EXPECT_EQ(summary.missing_frees, 1u);
@@ -330,7 +330,7 @@ TEST_F(ImportNsys, WithoutFaultEventsMigrationsTellWhatWasTouchedAndHowLongItToo
   call(100, 110, 11, 2);
   call(120, 2000000, 12, 3);
   kernel(1000, 1500000, 11);
-  copy(101000, 103000, 4096, 11, 2, kBase);  // 100 us of computing before
+  copy(101000, 103000, 4096, 11, 2, kBase);  // 100 us of computing before it
   copy(103000, 108000, 61440, 11, 3, kBase + 4096);
   copy(150000, 152000, 65536, 11, 2, kBase + 65536);    // the driver paused for 42 us
   copy(400000, 410000, 131072, 11, 2, kBase + 131072);  // more computing in between
@@ -367,7 +367,7 @@ TEST_F(ImportNsys, NothingIsSubtractedWhereNothingFaulted) {
   EXPECT_EQ(NsysImporter(path()).header().attributes[1].second, "recorded");
 }
 
-// No migration brought the memory there: a kernel wrote it.
+// No migration fetched the memory, so a kernel wrote it.
 TEST_F(ImportNsys, WhatComesBackFirstWasWrittenByTheLastKernelThatHadBegun) {
   strings();
   kernel_table();
@@ -379,7 +379,7 @@ TEST_F(ImportNsys, WhatComesBackFirstWasWrittenByTheLastKernelThatHadBegun) {
   kernel(9000, 9100);
   copy(500, 600, 8192, 12, 2, kBase + 4096);
   copy(700, 800, 4096, 11, 1, kBase + 65536);
-  copy(850, 860, 4096, 12, 1, kBase + 65536);  // brought by a migration
+  copy(850, 860, 4096, 12, 1, kBase + 65536);  // fetched by a migration
   const std::vector<Kernel> kernels = all<Kernel>(import());
   EXPECT_TRUE(kernels[0].accesses.empty());
   expect_extents(kernels[1].accesses.at(0).extents, {{kPageQuanta, 2 * kPageQuanta, AccessMode::kWrite}});
@@ -394,12 +394,12 @@ TEST_F(ImportNsys, CallsThatPrefetchAreTheirMigrations) {
   copy_table();
   memory_table();
   memory(1, kBase, 8 << 20, 4, 0);
-  call(100, 900, 10, 6);  // moves two blocks before it returns
+  call(100, 900, 10, 6);  // moves two blocks before the call returns
   copy(200, 300, 2 << 20, 11, 1, kBase);
   copy(300, 400, 2 << 20, 11, 1, kBase + (2 << 20));
   call(1000, 1010, 11, 2);
   kernel(1005, 5000, 11);
-  call(1100, 1110, 12, 6);  // back, behind the kernel
+  call(1100, 1110, 12, 6);  // moves them back, behind the kernel
   call(1200, 1210, 13, 6);  // moves nothing
   copy(5100, 5200, 1 << 20, 12, 1, kBase + (1 << 20));
   const std::vector<Record> records = import();
@@ -408,7 +408,7 @@ TEST_F(ImportNsys, CallsThatPrefetchAreTheirMigrations) {
   EXPECT_EQ(prefetches[0].offset, 0u);
   EXPECT_EQ(prefetches[0].bytes, 4u << 20);
   EXPECT_EQ(prefetches[0].destination, 0);
-  EXPECT_EQ(prefetches[0].stream, 7u);  // the stream of the launch that follows
+  EXPECT_EQ(prefetches[0].stream, 7u);  // the stream of the following launch
   EXPECT_EQ(prefetches[1].offset, 1u << 20);
   EXPECT_EQ(prefetches[1].bytes, 1u << 20);
   EXPECT_EQ(prefetches[1].destination, -1);
@@ -508,7 +508,7 @@ TEST_F(ImportNsys, CopiesAndFillsOfManagedMemoryFindTheirObjectBySize) {
   const std::vector<Memcpy> copies = all<Memcpy>(records);
   ASSERT_EQ(copies.size(), 3u);
   EXPECT_EQ(copies[0].dst.object, 1u);
-  EXPECT_EQ(copies[1].src.object, kNoObject);  // two objects are as large
+  EXPECT_EQ(copies[1].src.object, kNoObject);  // two objects have this size
   const std::vector<Memset> fills = all<Memset>(records);
   ASSERT_EQ(fills.size(), 1u);
   EXPECT_EQ(fills[0].object, 1u);

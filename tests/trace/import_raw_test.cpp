@@ -21,7 +21,7 @@ const std::string kHeader =
     "\n";
 
 std::vector<Record> import(const std::string& lines, const ImportOptions& options = {}) {
-  const std::string text = kHeader + lines;  // outlives the importer
+  const std::string text = kHeader + lines;  // must outlive the importer
   RawImporter importer(text, "r", options);
   Validator validator("r", importer.header());
   std::vector<Record> records;
@@ -141,7 +141,8 @@ TEST(ImportRaw, PagesOutsideAreCounted) {
   Record record;
   while (importer.next(record)) {
   }
-  // The pages outside are 14, 15, 17; 18, 19, 23 (page 22 holds the last 512 bytes of the second object); 30, 31.
+  // The pages outside of objects are 14, 15, 17; 18, 19, 23 (page 22 holds the last 512 bytes of the second object);
+  // 30, 31.
   EXPECT_EQ(importer.summary().pages_outside, 8u);
   EXPECT_EQ(importer.summary().kernels, 1u);
 }

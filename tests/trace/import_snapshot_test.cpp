@@ -27,10 +27,10 @@ auto import(const std::string& path, SnapshotAccesses accesses = SnapshotAccesse
   return import_all(SnapshotImporter(path, {ObjectKind::kManaged, accesses, ""}));
 }
 
-// The program makes a convolution, two linear layers and Adam, and trains two steps; the history has all of it.
+// The program creates a convolution, two linear layers and Adam, and trains two steps; the history covers all of it.
 TEST(ImportSnapshot, AWholeHistoryHasSegmentsTensorsAndNames) {
   const auto out = import(kRecordings + "memory_snapshot_h200.pickle.zst");
-  // As Python counts the same snapshot.
+  // These are the counts of Python on the same snapshot.
   EXPECT_EQ(out.summary.segments, 6u);
   EXPECT_EQ(out.summary.tensors, 77u);
   EXPECT_EQ(out.summary.earlier_tensors, 0u);
@@ -62,7 +62,7 @@ TEST(ImportSnapshot, JsonSaysTheSameAsThePickle) {
   }
 }
 
-// The history has the last 60 events: most of the memory was allocated before them.
+// The history has the last 60 events; most of the memory was allocated before them.
 TEST(ImportSnapshot, WhatTheHistoryHasLostWasAllocatedBefore) {
   const auto out = import(kRecordings + "memory_snapshot_wrapped_h200.pickle.zst");
   EXPECT_EQ(out.summary.segments, 7u);
@@ -234,13 +234,13 @@ TEST(Pickle, DamagedFilesImportOrAreRefused) {
   EXPECT_GT(refused, 100u);
 }
 
-// Thirty lists, each of the one before twice, would be a thousand million.
+// Thirty nested lists, each with the previous one twice, would expand to a thousand million elements.
 TEST(Pickle, SharedValuesAreKeptOnce) {
   std::string bytes = "\x80\x04]\x94";
   for (char i = 0; i < 30; ++i) bytes += std::string("]\x94(h") + i + "h" + i + "e";
   PlainValues values;
   EXPECT_EQ(values.items_of(read_pickle(bytes + ".", values)).size(), 2u);
-  // A list of events that every device shares: rows are limited by the file's size.
+  // A list of events that every device shares: the file's size limits the number of rows.
   const ScratchFolder folder;
   std::string shared =
       "\x80\x04}(\x8c\x08segments]\x8c\x0d"

@@ -87,7 +87,7 @@ TEST_F(ImportWarpLog, NvbitHasEveryAddressByThreadBlock) {
   EXPECT_THAT(kernels[0].phases[0].accesses.at(0).extents, ElementsAre(Extent{1, 1, AccessMode::kRead}));
   EXPECT_EQ(kernels[0].phases[1].first_block, 1u);
   EXPECT_EQ(summary.instructions, 3u);
-  // Memory that is read first was written by the host.
+  // Memory that is read before it is written was written by the host.
   const std::vector<HostAccess> written = all<HostAccess>(records);
   ASSERT_EQ(written.size(), 1u);
   EXPECT_THAT(std::vector<Extent>(written[0].extents),
@@ -118,7 +118,7 @@ TEST_F(ImportWarpLog, AccelsimHasThreeFormsOfAddresses) {
       "accelsim", std::string(kHeader) +
                       "#BEGIN_TB\n\nthread block = 0,0,0\n\nwarp = 0\ninsts = 5\n"
                       "0000 ffffffff 1 R1 IMAD.MOV.U32 2 R255 R255 0 \n"
-                      "0010 ffffffff 1 R2 LDG.E 1 R4 4 1 0x7e0000000000 32 \n"  // a unit every 16 threads
+                      "0010 ffffffff 1 R2 LDG.E 1 R4 4 1 0x7e0000000000 32 \n"  // one unit per 16 threads
                       "0020 00000003 1 R2 LDG.E.64 1 R4 8 0 0x7e0000001000 0x7e0000002000 \n"
                       "0030 00000007 0 STG.E.U8 2 R4 R2 1 2 0x7e0000003000 512 -512 \n"
                       "0040 ffffffff 1 R2 LDS 1 R4 4 1 0x10 4 \n\n#END_TB\n\n"
@@ -142,7 +142,7 @@ TEST_F(ImportWarpLog, AListOfKernelsHasCopiesBetweenThem) {
                                       "0010 00000001 1 R2 LDG.E 1 R4 4 1 0x7e0000000000 4\n#END_TB\n");
   const std::string path = std::filesystem::path(folder.path("kernelslist.g")).parent_path().string();
   const std::vector<Record> managed = import("accelsim", path);
-  EXPECT_EQ(all<HostAccess>(managed).size(), 2u);  // the copies; nothing else is read first
+  EXPECT_EQ(all<HostAccess>(managed).size(), 2u);  // the two copies; no other memory is read first
   EXPECT_TRUE(all<Memcpy>(managed).empty());
   EXPECT_EQ(summary.implied_host_bytes, 0u);
   EXPECT_EQ(all<Kernel>(managed).size(), 1u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an importer makes of a file, checked record by record.
+// Runs an importer on a file and checks its records one by one.
 #pragma once
 
 #include <type_traits>
@@ -16,7 +16,7 @@ struct Imported {
   Header header;
   Summary summary;
   std::vector<Record> records;
-  // The records of one type, in order.
+  // Returns the records of one type, in order.
   template <class T>
   std::vector<T> all() const {
     std::vector<T> out;
@@ -27,7 +27,7 @@ struct Imported {
   }
 };
 
-// Takes all records from the importer. Throws InputError where they contradict each other.
+// Takes all records from the importer. Throws InputError if they contradict each other.
 template <class Importer>
 auto import_all(Importer importer) {
   Imported<std::remove_cvref_t<decltype(importer.summary())>> out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes in hand-written traces: each is one line that names the line, the key and what is allowed.
+// Mistakes in hand-written traces: each error is one line that names the line, the key and what is allowed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 const std::string kHeader = "{\"t\":\"header\",\"major\":1}\n";
 
-// The message about one record on line 2.
+// Returns the message about one record on line 2.
 std::string about(const std::string& line) {
   return message_of([&] { decode(kHeader + line + "\n"); });
 }

@@ -56,7 +56,7 @@ TEST(PhasePool, FindsWhatIsInUse) {
   PhasePool pool;
   std::vector<PhaseList> kept;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    kept.push_back(pool.find(phases_from(seed)));  // is cleaned on the way
+    kept.push_back(pool.find(phases_from(seed)));  // removes unused lists
   }
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     const std::vector<Phase> phases = phases_from(seed);
@@ -66,7 +66,7 @@ TEST(PhasePool, FindsWhatIsInUse) {
   }
 }
 
-// Edited lists are no longer what they were found as.
+// Edited lists are no longer found under their old content.
 TEST(PhasePool, EditsAreNotFound) {
   PhasePool pool;
   PhaseList first = pool.find(phases_from(1));

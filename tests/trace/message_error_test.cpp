@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that are whole but hold messages that a writer of ours would not make.
+// Frames that are whole but hold messages that our writer never makes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Protobuf's wire format by hand.
+// Writes protobuf's wire format by hand.
 std::string varint(std::uint64_t value) {
   std::string out;
   for (; value >= 0x80; value >>= 7) out += static_cast<char>((value & 0x7f) | 0x80);
@@ -94,7 +94,7 @@ TEST(MessageErrors, Strings) {
               HasSubstr("name '?' is not UTF-8"));
   EXPECT_THAT(about(message(bytes(kHeaderField, bytes(1, "UVMT") + number(2, 1) + bytes(5, "\xff"))) + end(0)),
               HasSubstr("tool '?' is not UTF-8"));
-  // Numbers start again in every frame.
+  // Each frame numbers its names from the start.
   const std::string first = compress(header() + message(bytes(1, "name") + bytes(kKernelField, number(1, 1))));
   EXPECT_THAT(message_of([&] { decode(first + compress(kernel(number(1, 1)) + end(2))); }),
               HasSubstr("t: record 2 (frame 2): string number 1 is not defined"));
@@ -142,7 +142,7 @@ TEST(MessageErrors, Phases) {
   EXPECT_THAT(about_kernel(access + bytes(18, packed(3, {1}) + packed(4, {0}))), HasSubstr("phase 0 names slot 1"));
 }
 
-// Extents of a phase that are named by their place in the kernel's list.
+// Phases can name extents by their place in the kernel's list.
 TEST(MessageErrors, SharedExtents) {
   const std::string access = packed(13, {1}) + packed(14, {3}) + packed(15, {1, 4, 9, 4, 9, 4});
   const auto fields = [&](std::uint64_t slot, std::uint64_t total, const std::vector<std::uint64_t>& share_counts,

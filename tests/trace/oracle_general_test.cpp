@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the oracleGeneral format, its import, and whole streams through the command: policies see in an exported
-// stream what they see in the program.
+// Tests of the oracleGeneral format, its import, and whole streams through the command: policies have the same misses
+// on an exported stream as in the program.
 #include "sim/import/oracle_general.h"
 
 #include <gmock/gmock.h>
@@ -161,7 +161,7 @@ std::string little_endian(std::uint64_t value, std::size_t width) {
   return out;
 }
 
-// Requests of SCSI are blocks of 512 bytes, with their direction.
+// A SCSI request is a run of 512-byte blocks with a direction.
 TEST(ImportRequests, VscsiIsToldByItsVersions) {
   const auto first = [](std::uint64_t block, std::uint64_t bytes, std::uint64_t command) {
     return little_endian(1, 4) + little_endian(bytes, 4) + little_endian(1, 4) + little_endian(command, 2) +
@@ -211,7 +211,7 @@ TEST(ImportRequests, CsvNamesItsColumnsOrTheUserDoes) {
   EXPECT_THAT(touched(import("5,40,4096\n6,42,4096\n", options)), ElementsAre(0, 2));
   EXPECT_THAT(message_of([] { import("5,40,4096\n"); }), HasSubstr("say what they are: --columns"));
   EXPECT_THAT(message_of([] { import("id,size\n4,many\n"); }), HasSubstr("line 2: 'many' is no size"));
-  EXPECT_THAT(touched(import("12\n10\n12\n")), ElementsAre(2, 0, 2));  // txt
+  EXPECT_THAT(touched(import("12\n10\n12\n")), ElementsAre(2, 0, 2));  // a text file
 }
 
 // Returns the same requests, packed in two members by gzip, and then by xz.
@@ -262,7 +262,7 @@ TEST(ImportRequests, OtherFilesAreRefusedByWhatTheyAre) {
   EXPECT_THAT(message_of([] { import("some words 1\n"); }), HasSubstr("'some words 1' is no id"));
   std::string falling;
   append_oracle_record({9, 1, 4096, -1}, falling);
-  append_oracle_record({3, 2, 4096, -1}, falling);  // 48 bytes, but time runs backwards
+  append_oracle_record({3, 2, 4096, -1}, falling);  // 48 bytes, but the times decrease
   EXPECT_THAT(message_of([&] { import(falling); }), HasSubstr("not recognised as requests of libCacheSim"));
 }
 
@@ -280,7 +280,8 @@ TEST(ImportOracleGeneral, RefusesWhatCannotBe) {
   EXPECT_THAT(message_of([] { RequestsImporter importer("-"); }), HasSubstr("read twice"));
 }
 
-// Reference policies, as simple as possible, with capacity in pages and an empty cache at the start.
+// Returns the misses of a reference policy, as simple as possible, with the capacity in pages and an empty cache at the
+// start.
 std::uint64_t misses(const Ids& ids, std::size_t capacity, bool lru) {
   std::list<std::uint64_t> queue;  // next victim first
   std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> places;
@@ -301,7 +302,7 @@ std::uint64_t misses(const Ids& ids, std::size_t capacity, bool lru) {
   return count;
 }
 
-// The streams and miss counts of libCacheSim's own policies that this project's policies are checked against.
+// Generates the streams on which this project's policies are compared with the miss counts of libCacheSim's.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : state_(seed) {}
@@ -347,7 +348,7 @@ class OracleGeneralCommand : public CommandTest {
   }
 };
 
-// Requests that repeat the one before are left out on the way, and they are hits under every policy.
+// The export omits requests that repeat the one before; they are hits under every policy.
 TEST_F(OracleGeneralCommand, MissCountsAreThoseOfLibCacheSim) {
   struct Golden {
     Ids ids;

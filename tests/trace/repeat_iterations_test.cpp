@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of a recorded program as if it had run more or fewer iterations: its records, their ids, and refusals.
+// Tests of running a recorded program for more or fewer iterations: its records, their ids, and refusals.
 #include "sim/edit/repeat_iterations.h"
 
 #include <gmock/gmock.h>
@@ -174,7 +174,7 @@ TEST(RepeatIterations, PassesAreLeftOut) {
 
 TEST(RepeatIterations, EachPassFreesWhatTheOneBeforeKept) {
   const Program five = repeated(training(), 5);
-  // The recorded ids: 1 to 5. Three repetitions take 6 to 11, and the recorded second iteration comes last.
+  // The recorded ids are 1 to 5. Three repetitions take 6 to 11, and the recorded second iteration is last.
   EXPECT_THAT(begun(five.records), ::testing::ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(touched(five.records, "forward", 0), ::testing::Each(1));
   EXPECT_THAT(touched(five.records, "forward", 1), ::testing::ElementsAre(2, 6, 8, 10, 4));
@@ -192,7 +192,7 @@ TEST(RepeatIterations, FewerThanRecorded) {
                        ObjectFree{3}, ObjectFree{1}};
   const Program first = repeated(one, 1);
   EXPECT_EQ(touched(first.records, "forward", 0).size(), 1u);
-  EXPECT_THAT(frees(first.records), ::testing::ElementsAre(2, 1));  // object 3 was left out
+  EXPECT_THAT(frees(first.records), ::testing::ElementsAre(2, 1));  // object 3 is left out
   EXPECT_EQ(first.passes.first, 0u);
   EXPECT_THAT(error_of(training(), 1), HasSubstr("uses object 5"));  // it is saved at the end
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Written records are read back, in both forms and through both.
+// Written records are read back, in both file forms, and after conversion from one form to the other.
 #include <gtest/gtest.h>
 
 #include "sim/trace/limits.h"
@@ -109,14 +109,14 @@ TEST(RoundTrip, FilesAreToldApartByContent) {
 }
 
 TEST(RoundTrip, ReadingReusesOneRecordWithoutLeftovers) {
-  // A long kernel, then short ones and other types, in one Record.
+  // Reads a long kernel, then short ones and other types, into the same Record.
   Trace trace{Header{}, sample_records()};
   const auto again = sample_records();
   trace.records.insert(trace.records.end(), again.rbegin(), again.rend());
   expect_same(trace, decode(encode(trace, TraceFormat::kUvmt)));
 }
 
-// Phases that repeat the kernel's own extents name them, whatever else they hold.
+// Phases with the kernel's own extents refer to them, whatever else the phases contain.
 TEST(RoundTrip, PhasesOfManyExtents) {
   Random random(11);
   for (int round = 0; round < 50; ++round) {

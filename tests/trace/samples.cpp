@@ -101,7 +101,7 @@ struct Same {
 
 AccessMode random_mode(Random& random) { return static_cast<AccessMode>(1 + random.below(3)); }
 
-// Small numbers most of the time, any up to `max` sometimes.
+// Returns a small number most of the time, and sometimes any up to `max`.
 std::uint64_t random_number(Random& random, std::uint64_t max) {
   return random.below(4) != 0 ? random.below(std::min<std::uint64_t>(max, 100) + 1) : random.below(max) + 1;
 }
@@ -248,11 +248,11 @@ std::vector<Record> sample_records() {
   for (int i = 0; i < 4; ++i) {
     records.emplace_back(Range{static_cast<RangeKind>(i), i % 2 == 0 ? "layer" : "", static_cast<std::uint64_t>(i)});
   }
-  // Since minor version 2.
+  // This kernel needs minor version 2.
   Kernel by_maps;
   by_maps.coverage = Coverage::kTensorMaps;
   records.emplace_back(by_maps);
-  // Since minor version 4.
+  // This record needs minor version 4.
   records.emplace_back(ObjectAlloc{6, ObjectKind::kSystem, 12345, 0, -1});
   return records;
 }

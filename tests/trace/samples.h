@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records for tests of the trace room: one of every type with no value left at its default, and random ones.
+// Records for tests of sim/trace: one of every type with no value left at its default, and random ones.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace uvmsim::trace {
 
-// Field by field; neither of the two file forms takes part in the comparison.
+// Compares field by field; the comparison uses neither of the two file forms.
 bool same(const Header& a, const Header& b);
 bool same(const Record& a, const Record& b);
 
 Header sample_header();
-// Every type in turn, every enum value, every list filled. Not a program that makes sense.
+// Returns every type in turn, with every enum value and every list filled. The records form no sensible program.
 std::vector<Record> sample_records();
-// Satisfies shape.h, otherwise arbitrary.
+// Returns a record that satisfies shape.h and is otherwise arbitrary.
 Record random_record(Random& random);
 
 struct Trace {
@@ -27,12 +27,12 @@ struct Trace {
   std::vector<Record> records;
 };
 std::string encode(const Trace& trace, TraceFormat format);
-// Throws what the reader throws.
+// Throws the reader's exceptions.
 Trace decode(std::string_view bytes, bool partial = false);
 
-// The raw content of all zstd frames.
+// Returns the raw content of all zstd frames.
 std::string decompress(std::string_view bytes);
-// One frame around raw content.
+// Returns one frame with this raw content.
 std::string compress(std::string_view content);
 
 }  // namespace uvmsim::trace

@@ -30,7 +30,7 @@ std::vector<Record> program() {
   kernel.duration_ns = 100;
   kernel.host_gap_ns = 7;
   kernel.grid.x = 2;
-  kernel.accesses = {{1, {{0, 1, kR}, {1, 2, kW}}}};  // object 1 has 10000 bytes: the third quantum has 1808
+  kernel.accesses = {{1, {{0, 1, kR}, {1, 2, kW}}}};  // object 1 has 10000 bytes, so its third quantum has 1808
   Kernel with_phases = kernel;
   with_phases.name = "other";
   with_phases.stream = 1;
@@ -50,7 +50,7 @@ std::vector<Record> program() {
           Memset{4, 0, 10, 0, 0}};
 }
 
-// 2^18 kernels of 2^46 bytes each: sums stop at the largest number, they do not begin again at 0.
+// 2^18 kernels of 2^46 bytes each: sums saturate at the largest number and do not wrap around to 0.
 TEST(Statistics, SumsOfBytesStopAtTheEnd) {
   constexpr std::uint64_t kBytes = std::uint64_t{1} << 46;
   Header header;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading, checking and writing traces: kernels and raw bytes per second, on the shipped GPT-2 recording repeated.
+// Measures reading, checking and writing of traces in kernels and raw bytes per second, on the shipped GPT-2 recording
+// repeated.
 #include <benchmark/benchmark.h>
 
 #include "sim/trace/json_codec.h"

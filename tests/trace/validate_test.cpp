@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule of validate.h, broken once.
+// Violates every rule of validate.h once.
 #include "sim/trace/validate.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shipped recordings: valid, what workloads/README.md says, and what the converter makes of the raw files.
+// The shipped recordings are valid, match workloads/README.md, and equal the converter's output from the raw files.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,8 +55,8 @@ TEST_P(Workloads, MadeFromTheRawRecording) {
   EXPECT_EQ(importer.summary().pages_outside, 0u);
 }
 
-// The tracer's recordings: valid, complete, and with the accesses of all but one in a thousand launches, recorded or
-// known from their operators.
+// The tracer's recordings are valid and complete, and have the accesses of all but one in a thousand launches, either
+// recorded or known from their operators.
 class Recordings : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Recordings, ValidAndCovered) {
@@ -82,7 +82,7 @@ TEST_P(Recordings, ValidAndCovered) {
   EXPECT_LE(uncertain * 1000, kernels);
 }
 
-// Bytes of bf16 programs come from instrumentation and tensor maps.
+// The accessed bytes of bf16 programs are known from instrumentation and tensor maps.
 class TensorMapRecordings : public ::testing::TestWithParam<const char*> {};
 TEST_P(TensorMapRecordings, NeedNoOperators) {
   TraceReader reader(std::string(UVMSIM_SOURCE_DIR "/workloads/h100/") + GetParam() + ".uvmt");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer's own duties: files that appear whole, refusal of what cannot be read back, deterministic bytes.
+// Duties of the writer: files appear whole, records that cannot be read back are refused, bytes are deterministic.
 #include "sim/trace/writer.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST(Writer, RefusesWhatCouldNotBeReadBack) {
   EXPECT_THAT(about(kernel), HasSubstr("duration_ns is -1; allowed: 0 to 2^61"));
   EXPECT_THAT(about(Range{RangeKind::kPush, "\xc3\x28", 0}), HasSubstr("'?(' is not UTF-8"));
   EXPECT_THAT(about(Range{RangeKind::kPush, std::string(100000, 'x'), 0}), HasSubstr("a name of 100000 bytes"));
-  // The refused record left no trace.
+  // The refused record left nothing in the file.
   writer.write(ObjectFree{2});
   writer.finish();
   EXPECT_EQ(decode(out).records.size(), 2u);
@@ -83,7 +83,7 @@ TEST(Writer, LargeRecords) {
   writer.write(access);
   writer.finish();
   EXPECT_TRUE(same(decode(out).records.at(0), access));
-  // Lines take more room than messages do.
+  // JSON lines need more bytes than messages.
   access.touches.assign(5000000, {1, AccessMode::kRead});
   EXPECT_TRUE(same(decode(encode({Header{}, {access}}, TraceFormat::kUvmt)).records.at(0), access));
   EXPECT_THAT(message_of([&] { encode({Header{}, {access}}, TraceFormat::kJsonLines); }), HasSubstr("write .uvmt"));

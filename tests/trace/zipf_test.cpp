@@ -16,7 +16,7 @@ TEST(Zipf, WeightsFollowThePowerLaw) {
       EXPECT_NEAR(static_cast<double>(zipf.weight(rank)), expected, 2 + expected * 1e-6) << exponent << " " << rank;
     }
   }
-  // Kept numbers: the same on every machine and compiler.
+  // Recorded numbers: every machine and compiler must give the same.
   const ZipfDistribution zipf(1000, 990);
   EXPECT_EQ(zipf.weight(0), 1073741824u);
   EXPECT_EQ(zipf.weight(1), ZipfDistribution(2, 990).weight(1));

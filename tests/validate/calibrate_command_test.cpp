@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmsim calibrate` as a user meets it.
+// `uvmsim calibrate` as a user runs it.
 #include <nlohmann/json.hpp>
 
 #include "sim/config/load_system.h"

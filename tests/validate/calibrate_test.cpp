@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closed loops: experiments simulated on a known system, fitted from another one.
+// Closed loops: experiments simulated on a known system are fitted from another system.
 #include "sim/validate/calibrate.h"
 
 #include <gmock/gmock.h>
@@ -46,7 +46,8 @@ TEST(Calibrate, FindsTheParametersThatWereChanged) {
   CalibrationOptions options;
   options.parameters = {"costs.batch_ns", "costs.after_copies_ns", "costs.first_fault_ns", "runtime.touch_ns"};
   const Calibration calibration = calibrate(measured_on(truth), base_system(), "made.jsonl", options);
-  // Most experiments move data of the host, batch by batch: they tell the sum of these two, and hardly its parts.
+  // Most experiments move data of the host, batch by batch: they determine the sum of these two costs, and hardly its
+  // parts.
   const std::uint64_t sum =
       find(calibration, "costs.batch_ns").after + find(calibration, "costs.after_copies_ns").after;
   EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(truth.costs.batch_ns + truth.costs.after_copies_ns), 300);
@@ -86,7 +87,7 @@ TEST(Calibrate, AFasterHostIsFoundAsAWhole) {
   EXPECT_EQ(calibration.after.comparisons.size(), calibration.before.comparisons.size());
 }
 
-// A machine differs in its host, not in its GPU: whatever the experiments say, its figures stay.
+// Machines differ in their host, not in their GPU: whatever the experiments contain, the GPU's parameters stay.
 TEST(Calibrate, TheGpuStaysAsItIsByDefault) {
   config::SystemConfig truth = base_system();
   truth.runtime.load_ns *= 3;
@@ -110,7 +111,7 @@ TEST(Calibrate, WhatIsRightStays) {
   const Calibration calibration = calibrate(measured_on(base_system()), base_system(), "made.jsonl", options);
   for (const FittedParameter& parameter : calibration.parameters) EXPECT_EQ(parameter.after, parameter.before);
   EXPECT_EQ(calibration.error_before, calibration.error_after);
-  // No CPU fault is in these experiments, so nothing is said about it and its source stays.
+  // These experiments have no CPU fault, so the parameter is not determined and its source stays.
   EXPECT_FALSE(find(calibration, "costs.cpu_fault_ns").determined());
   EXPECT_EQ(calibration.system.sources.at("costs.cpu_fault_ns"), base_system().sources.at("costs.cpu_fault_ns"));
   EXPECT_THAT(calibration.system.sources.at("costs.batch_ns"), HasSubstr("calibrated from made.jsonl, 14 experiments"));

@@ -11,7 +11,7 @@ namespace uvmsim::validate {
 
 namespace {
 
-// Everything but the events, with whatever `events` holds.
+// Returns an experiment's line with these events.
 std::string line(const std::string& name, const std::string& mode, std::uint64_t mib, bool on_host,
                  const std::string& touches, const std::string& events) {
   const std::uint64_t bytes = mib << 20;
@@ -34,7 +34,7 @@ std::string events_of(const Observation& seen) {
   return text;
 }
 
-// Simulates what the line describes on `truth` and puts what happened into it.
+// Simulates the line's program on `truth` and adds its events to the line.
 template <class... Parts>
 std::string measured(const config::SystemConfig& truth, const Parts&... parts) {
   const ExperimentFile file = parse_experiments(line(parts..., "[\"kernel\",0,1000,-1,0,0]"), "made");
@@ -52,7 +52,7 @@ std::string strided(std::uint64_t mib, std::uint64_t stride, const char* mode) {
 }  // namespace
 
 std::string simulated_experiments(const config::SystemConfig& machine) {
-  // Events are what a listener saw, and such times hold what it takes.
+  // A listener records the events, and such times include its own cost.
   config::SystemConfig truth = machine;
   truth.listener.present = true;
   const std::string ordered = "ordered";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experiments that a known system "measured": simulated on it and written down as a GPU's would be.
+// Experiments "measured" on a known system: simulated on it and written in the format of measurements on a GPU.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace uvmsim::validate {
 
-// A dozen of them, ordered and streams, as JSON lines.
+// Returns a dozen experiments, ordered ones and streams, as JSON lines.
 std::string simulated_experiments(const config::SystemConfig& machine);
 
 }  // namespace uvmsim::validate

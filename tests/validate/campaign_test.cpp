@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Campaigns: the generated programs against their closed forms, and a small one replayed beyond memory.
+// Campaigns: the generated programs against their closed forms, and a small one replayed with oversubscription.
 #include "sim/validate/campaign.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ using ::testing::SizeIs;
 
 constexpr std::uint64_t kSeed = 202610081;
 
-// The campaign's own check value: FNV-1a over the list of words, as 64-bit indices of 4-byte words.
+// Returns the campaign's own check value: FNV-1a over the list of words, as 64-bit indices of 4-byte words.
 std::uint64_t hash_of(const std::vector<SparseWord>& words) {
   std::uint64_t hash = 1469598103934665603u;
   for (const SparseWord& word : words) {
@@ -42,15 +42,16 @@ std::uint64_t hash_of(const std::vector<SparseWord>& words) {
   return hash;
 }
 
-// Published with the program (results/analysis/gate_e/e8/bench_validation.log there), made by another compiler.
+// The values were published with the program (results/analysis/gate_e/e8/bench_validation.log there), which was built
+// with another compiler.
 TEST(SparsePages, AreThoseOfThePublishedProgram) {
   EXPECT_EQ(hash_of(sparse_words(32, 8, kSeed)), 0xcadb089e31a7ed3eu);
   EXPECT_EQ(hash_of(sparse_words(32, 8, kSeed + 1)), 0xd7358ca74b9d82ccu);
   EXPECT_EQ(hash_of(sparse_words(512, 8, kSeed)), 0x03115d610e56a59eu);
 }
 
-// An odd number of blocks takes the other way into the shuffle: still every block once, its pages together and
-// distinct.
+// An odd number of blocks takes the other branch of the shuffle: still every block occurs once, with its pages together
+// and distinct.
 TEST(SparsePages, EveryBlockOnceWithDistinctPages) {
   for (const std::uint64_t blocks : {1u, 2u, 7u}) {
     const std::vector<SparseWord> words = sparse_words(blocks, 64, 5);
@@ -137,7 +138,7 @@ TEST(CampaignProgram, GrowingScansWriteASliceAndReadAllUpToIt) {
     EXPECT_EQ(bytes_of(kernels[3 * step], trace::AccessMode::kWrite), 2 * kBlockBytes);
     EXPECT_EQ(bytes_of(kernels[3 * step + 1], trace::AccessMode::kRead), (step % 8 + 1) * 2 * kBlockBytes);
   }
-  // The slices end at words, so that the last one ends with an array that pages do not divide.
+  // The slices end at words, so the last one ends with the array, whose size is no multiple of a page.
   Campaign odd = scans(16, true);
   odd.array_bytes = 18888626176;
   EXPECT_EQ(bytes_of(records_of<trace::Kernel>(odd).at(0), trace::AccessMode::kWrite), 2361078272u);
@@ -235,7 +236,7 @@ TEST(CampaignProgram, MatrixVectorHasARowPerThreadAndThenAColumn) {
   EXPECT_EQ(kernels[1].duration_ns, campaign.array_bytes / 1000) << "by memory bandwidth";
 }
 
-// Every row of the output is written once, and every row of the input read with the rows beside it.
+// Every row of the output is written once, and every row of the input is read with the rows beside it.
 TEST(CampaignProgram, ConvolutionReadsARowMoreOnEitherSide) {
   Campaign campaign;
   campaign.program = CampaignProgramKind::kConvolution;
@@ -309,8 +310,8 @@ TEST(CampaignRun, WithThresholdZeroEveryFaultBringsItsBlock) {
   for (std::size_t pass : {1u, 2u}) EXPECT_EQ(*whole.steps[pass].simulated[figure::kBytesIn], 0u);
 }
 
-// Half of the working set exceeds memory: both halves come in once; the blocks that the second one evicted come again,
-// and evict those that are needed next.
+// The whole working set exceeds memory; both halves are fetched once. Blocks that the second half evicted are fetched
+// again, and evict the blocks that are needed next.
 TEST(CampaignRun, PhasesBeyondAGivenCapacityBringEverythingAgain) {
   Campaign campaign;
   campaign.program = CampaignProgramKind::kPhaseScan;
@@ -327,8 +328,8 @@ TEST(CampaignRun, PhasesBeyondAGivenCapacityBringEverythingAgain) {
   EXPECT_EQ(*run.total.simulated[figure::kCpuFaults], 40u) << "the CPU's faults bring whole blocks, too";
 }
 
-// Each matrix has two blocks. The second block of r evicts the oldest one, which is wanted next, and so on through all;
-// without room for a block of r every column brings everything again.
+// Each matrix has two blocks. The second block of r evicts the oldest one, which is needed next, and so on through all
+// of them; without memory for one block of r, every column fetches everything again.
 TEST(CampaignRun, GramSchmidtFallsOffItsCliffByOneBlock) {
   Campaign campaign = gram_schmidt(1024);
   const auto evictions = [&](std::uint64_t blocks) {
@@ -381,7 +382,7 @@ std::string line(const std::string& name, const std::string& rest) {
   return R"({"name":")" + name + R"(","program":"slice_scans","array_bytes":33554432,"steps":3,)" + rest + "}\n";
 }
 
-// The ratio takes its cold step from another experiment of the file, and limits judge what was published.
+// The ratio takes its cold step from another experiment of the file, and limits apply to the published numbers.
 TEST(CampaignRun, IsJudgedByItsOwnLimits) {
   const std::string text =
       line(
@@ -411,7 +412,7 @@ TEST(CampaignReport, TextIsAtMost120ColumnsWideAndMarkdownARow) {
   Experiment experiment = read_experiments(path).experiments.at(3);
   Campaign& campaign = *experiment.campaign;
   ASSERT_EQ(experiment.name, "P1_R3");
-  campaign.array_bytes = 16 * kBlockBytes;  // shorter, but the published numbers stay as long as they are
+  campaign.array_bytes = 16 * kBlockBytes;  // a shorter array, but as many published numbers as before
   Comparison comparison = compare_campaign(experiment, replay_campaign("p", campaign, small_gpu(9)));
   judge(experiment, &*comparison.campaign, comparison);
   const std::string text = campaign_text(comparison);
@@ -424,7 +425,7 @@ TEST(CampaignReport, TextIsAtMost120ColumnsWideAndMarkdownARow) {
   EXPECT_EQ(campaigns_markdown({}), "");
 }
 
-// The published times of a known system beyond its memory give its cost back.
+// From the published times of a known system with oversubscription, calibration finds its cost.
 TEST(CampaignCalibration, FindsACostFromTheTimesOfSteps) {
   config::SystemConfig truth = small_gpu(9);
   truth.costs.batch_ns *= 4;

@@ -51,7 +51,7 @@ std::vector<std::string> checks(const std::vector<Failure>& failures) {
 
 TEST(Compare, OrderedSetsTheStartUpAside) {
   const Experiment experiment = experiment_of(Mode::kOrdered, 470000);
-  // Measured start-up 370 us more than the 35 us of a batch; the model has 250 us.
+  // The measured start-up is 370 us longer than the 35 us of a batch; the model's is 250 us longer.
   const Comparison result = compare(experiment, two_faults(405000, 470000), two_faults(285000, 345000),
                                     system_with_startup(250000), TimeBasis::kObserved, Tolerances{});
   EXPECT_TRUE(result.exact());
@@ -94,7 +94,8 @@ Experiment watched_and_not(Mode mode, std::vector<std::int64_t> runs_ns) {
   return experiment;
 }
 
-// Contents come from the observed run, time from the others: their median, the start-up not set aside.
+// The contents of batches come from the observed run, the time from the others: their median, without setting the
+// start-up aside.
 TEST(Compare, TimeIsTheMedianOfTheRunsThatNobodyWatched) {
   const Experiment experiment = watched_and_not(Mode::kOrdered, {64000, 40000, 60000, 61000, 90000});
   ASSERT_EQ(time_basis(experiment, false), TimeBasis::kUnobserved);
@@ -139,7 +140,7 @@ TEST(Compare, WhatBatchesHeldIsComparedIfItWasMeasured) {
   EXPECT_DOUBLE_EQ(compared().page_order.value().all, 1);
 }
 
-// One block, each lane on a page of its own.
+// The program uses one block, with each lane on a page of its own.
 TEST(Validation, TellsWhatTheModelsBatchesHold) {
   std::string touches;
   for (int page = 0; page < 64; ++page) touches += (page == 0 ? "[" : ",[") + std::to_string(page) + ",\"w\"]";

@@ -220,7 +220,8 @@ TEST(ExperimentProgram, AGatherReadsTheRowsOfItsIndex) {
   const trace::Kernel kernel = all<trace::Kernel>(make(experiment)).at(0);
   ASSERT_EQ(kernel.touches.size(), 3u * 16384);
   EXPECT_EQ(kernel.touches[1].slot, 0u);
-  // First number of a 32-bit Mersenne Twister seeded 7 is 327741615; its row lies at byte 512 * (327741615 % 200000).
+  // The first number of a 32-bit Mersenne Twister seeded 7 is 327741615; its row lies at byte 512 * (327741615 %
+  // 200000).
   EXPECT_EQ(kernel.touches[1].quantum, 512u * (327741615u % 200000u) / 4096);
   experiment.note = "";
   EXPECT_TRUE(all<trace::Kernel>(make(experiment)).at(0).touches.empty());

@@ -6,7 +6,7 @@
 namespace uvmsim::validate {
 namespace {
 
-// Batches one after the other; each migrates `lead` after it begins and ends 20 us later.
+// Returns batches one after the other; each migrates `lead` after it begins and ends 20 us later.
 Observation with_leads(const std::vector<std::int64_t>& leads_us, bool migrate) {
   Observation seen;
   std::int64_t now = 0;

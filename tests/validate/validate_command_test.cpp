@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command as a user meets it: exit codes, messages, outputs.
+// The command as a user runs it: exit codes, messages, outputs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -50,7 +50,7 @@ class ValidateCommand : public ::testing::Test {
     std::ifstream file(path(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
-  // Unpopulated memory, one page: whatever the system, one batch and no copies.
+  // Touches one page of unpopulated memory: on any system this takes one batch and no copies.
   std::string one_fault(const std::string& offset_of_fault = "0") const {
     std::ofstream(path("one.jsonl")) << R"({"name":"one","mode":"ordered","bytes":4194304,"va_offset_in_2m":0,)"
                                      << R"("advise":"none","host_populated":[],"gpu_resident":[],"touches":[[0,"w"]],)"

@@ -96,7 +96,7 @@ TEST(ValidationReport, SaysByWhichTimesItJudges) {
   EXPECT_EQ(json["classes"][0]["times"]["observed"], 1);
 }
 
-// Everything as long as measured files have it, and longer.
+// All fields have the lengths that measured files have, and longer.
 TEST(ValidationReport, NoLineIsWiderThanATerminal) {
   Validation validation = one_of_each();
   validation.files.assign(5, "a_file_of_experiments_with_a_long_name.jsonl.zst");
@@ -121,7 +121,7 @@ TEST(ValidationReport, NoLineIsWiderThanATerminal) {
   EXPECT_THAT(text, HasSubstr("12345.679 / 98765.432 +700.0 %  outside\n"));
 }
 
-// An experiment whose time is not judged does not count as within.
+// An experiment whose time is not judged does not count as within the limits.
 TEST(ValidationReport, WhatIsNotJudgedIsNotWithin) {
   Validation validation = one_of_each();
   Comparison cpu = validation.comparisons[0];

@@ -34,7 +34,7 @@ class Why : public CommandTest {
   }
 };
 
-// Half of what an iteration uses has room: what comes in was evicted before.
+// Half of an iteration's memory fits: fetched memory was evicted before.
 TEST_F(Why, MemoryThatComesBack) {
   const Json json = answer(two_iterations(32), {"--osf", "2"});
   EXPECT_EQ(json["schema"], "uvmsim.why/1");
@@ -48,7 +48,7 @@ TEST_F(Why, MemoryThatComesBack) {
   EXPECT_LE(json["alternatives"][0]["time_ns"], json["time_ns"]) << "MIN keeps half of a cyclic scan";
 }
 
-// Each iteration makes new memory and gives it back.
+// Each iteration allocates new memory and frees it.
 TEST_F(Why, NewMemory) {
   std::vector<std::string> lines;
   for (unsigned i = 0; i < 3; ++i) {
@@ -64,7 +64,7 @@ TEST_F(Why, NewMemory) {
   EXPECT_EQ(json["alternatives"].size(), 0u) << "there is no slower run to compare with";
 }
 
-// Kernels and memory are two views of the same waits, and the iteration's counters say what came in.
+// Kernels and memory are two views of the same waits, and the iteration's counters contain the fetched bytes.
 TEST_F(Why, SumsAgree) {
   const std::string trace = two_iterations(32);
   const Json json = answer(trace, {"--osf", "1.5"});
@@ -98,7 +98,7 @@ TEST_F(Why, OneScreenInWords) {
   EXPECT_LT(std::count(result.out.begin(), result.out.end(), '\n'), 45);
 }
 
-// A column cuts between characters, not within one.
+// A column is cut between characters, not within one.
 TEST_F(Why, LongNamesAreCutAtACharacter) {
   std::string trace = two_iterations(32), name;
   for (int i = 0; i < 30; ++i) name += "\u00e9";

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evictors that violate one rule each; kNonsense selects the rule.
-// @20t
-// wrong: a policy's state must not outlive the instance
-// @39t
-// wrong: the order depends on addresses, as in a hash table of pointers
 #include <stdexcept>
 
 #include "sim/policy/chunk_list.h"
@@ -21,7 +17,7 @@ class NonsenseEvictor final : public Evictor {
   static ParameterTable parameters() { return {integer("depth", 1, {0, 8}, "levels")}; }
 
   explicit NonsenseEvictor(const PolicyContext& context) : lists_(context.chunk_count) {
-    static std::uint64_t instances = 0;  // outlives the instance, as no policy's state may
+    static std::uint64_t instances = 0;  // wrong: a policy's state must not outlive the instance
     number_ = ++instances;
     if (kNonsense == kBadEdge && context.parameters.integer("depth") == 0) {
       throw std::runtime_error("depth 0 was not thought of");
@@ -40,7 +36,7 @@ class NonsenseEvictor final : public Evictor {
         return {};
       case kAnotherEachTime:
         return number_ % 2 == 0 ? lists_.first_evictable(0, queries) : lists_.last_evictable(0, queries);
-      case kByAddress:  // as a hash table of pointers would
+      case kByAddress:  // wrong: the order depends on addresses, as in a hash table of pointers
         return (reinterpret_cast<std::uintptr_t>(this) * 0x9e3779b97f4a7c15u >> (++answers_ % 32)) % 2 == 0
                    ? lists_.first_evictable(0, queries)
                    : lists_.last_evictable(0, queries);
