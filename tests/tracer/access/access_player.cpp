@@ -62,7 +62,7 @@ void mixed(Player& player) {
       [](Marks* marks) { Player::mark_range(marks, kB + 1024, 512, kWrite); });
 }
 
-// Only the second launch's window is open.
+// Opens a window for the second launch only.
 void window(Player& player) {
   player.create_context();
   player.load_module(1);
@@ -77,7 +77,7 @@ void window(Player& player) {
   player.launch("after", 1, 0, 1, kernel);
 }
 
-// 40 MB in 10 blocks of 4 MB.
+// Touches 40 MB in 10 blocks of 4 MB.
 void phases(Player& player) {
   player.create_context();
   player.load_module(1);
@@ -90,7 +90,7 @@ void phases(Player& player) {
   player.launch("small", 1, 0, 10, [](Marks* marks) { Player::mark_range(marks, kA, 4096, kRead, 3); });
 }
 
-// The amount that is read back must depend on the touched memory, not on the allocated memory.
+// The amount of marks that is read back must depend on the touched memory, not on the allocated memory.
 void readback(Player& player) {
   player.create_context();
   player.load_module(1);
@@ -120,7 +120,7 @@ void threads(Player& player) {
   for (std::thread& worker : workers) worker.join();
 }
 
-// One of each driver call that mixed() does not make. Streams are 0x100 (number 1) and 0x200.
+// Makes one of each driver call that mixed() does not make. Streams are 0x100 (number 1) and 0x200.
 void calls(Player& player) {
   const auto stream = reinterpret_cast<CUstream>(0x100);
   const auto other = reinterpret_cast<CUstream>(0x200);
@@ -198,7 +198,7 @@ void calls(Player& player) {
   player.free(0x66660000);  // never allocated
 }
 
-// Memory runs short in the middle; the program must not notice.
+// Memory for marks runs out in the middle; the program must not notice.
 void short_memory(Player& player) {
   player.create_context();
   player.load_module(1);

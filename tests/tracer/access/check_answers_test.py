@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of the kernels with known answers must find what is wrong. usage: check_answers_test.py CHECKER"""
+"""The comparison of the kernels with known answers must find errors. usage: check_answers_test.py CHECKER"""
 import copy
 import json
 import os
@@ -22,7 +22,7 @@ LOG = [
      "accesses": [[2097152, 8, 1], [2097160, 4, 3]], "counts": [[16384, 10]], "order": [16384]},
     {"t": "launch", "seq": 3, "name": "other", "grid": [1, 1, 1], "block": [1, 1, 1], "patched": True, "accesses": []},
     {"t": "memset", "seq": 5, "va": 1 << 30, "bytes": 100, "stream": 0},
-    # Lines may come in another order than the program's.
+    # The order of lines may differ from the program's order.
     {"t": "launch", "seq": 4, "name": "big", "grid": [3, 1, 1], "block": [32, 1, 1], "patched": True, "unknown": 5,
      "accesses": [[2097152, 98304, 2]],
      "phases": [[0, 2, [[16384, 512, 2]]], [2, 1, [[16896, 256, 2]]]]},

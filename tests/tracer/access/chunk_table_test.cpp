@@ -31,7 +31,7 @@ TEST(ChunkTable, FindsTheChunksOfAnAllocationAndNoOther) {
   const std::uint64_t va = 0x7f1234500000;
   table.add(va, 3 * kChunk);
   EXPECT_TRUE(table.refresh());
-  EXPECT_EQ(table.size(), 4U);  // it begins inside a chunk
+  EXPECT_EQ(table.size(), 4U);  // the allocation begins inside a chunk
   std::set<std::uint32_t> indices;
   for (std::uint64_t chunk = va / kChunk; chunk < va / kChunk + 4; ++chunk) {
     const std::uint32_t index = find(table, chunk);
@@ -74,7 +74,7 @@ TEST(ChunkTable, AllocateAndFreeOverAndOverChangesNothing) {
   }
   table.remove(kChunk * 10, kChunk);
   EXPECT_FALSE(table.refresh());
-  EXPECT_EQ(find(table, 10), 0U);  // kept: it may come back
+  EXPECT_EQ(find(table, 10), 0U);  // the entry is kept because the chunk may be allocated again
   table.add(kChunk * 10, kChunk);
   EXPECT_FALSE(table.refresh());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The declared arguments of driver calls against the header that CUPTI brings.
+// Compares the declared arguments of driver calls with the header that CUPTI contains.
 #include "tracer/access/driver_params.h"
 
 #include <cupti.h>

@@ -7,7 +7,7 @@
 #include <utility>
 
 namespace {
-// FAKE_SANITIZER_FAIL names the function that refuses.
+// FAKE_SANITIZER_FAIL names the function that fails.
 bool fails(std::string_view name) {
   const char* const wanted = std::getenv("FAKE_SANITIZER_FAIL");
   return wanted != nullptr && name == wanted;

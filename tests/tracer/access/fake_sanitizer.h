@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Sanitizer API without a GPU: device memory is the host's, and "kernels" are the player's calls of the marking code.
+// A Sanitizer API without a GPU: device memory is the host's memory, and the player calls the marking code in place of
+// kernels.
 #pragma once
 
 #include <sanitizer.h>
@@ -9,10 +10,10 @@
 struct FakeSanitizer {
   Sanitizer_CallbackFunc callback = nullptr;
   void* userdata = nullptr;
-  std::uint64_t patched_modules = 0;  // now
+  std::uint64_t patched_modules = 0;  // number of modules that are patched now
   std::uint64_t bytes_read_back = 0;
   std::uint64_t calls_enabled = 0;
-  std::int64_t allocations_left = -1;  // then memory is short; negative: never
+  std::int64_t allocations_left = -1;  // allocations until memory runs out; negative: unlimited
 };
 
 extern "C" FakeSanitizer* fake_sanitizer();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The marking code's memory operations on the host: threads for warps, std::atomic for the GPU's atomic operations.
+// The marking code's memory operations on the host: threads take the place of warps, std::atomic that of the GPU's
+// atomic operations.
 #pragma once
 
 #include <atomic>

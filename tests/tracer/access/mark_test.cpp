@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The patch's marking code, run on the host: what it leaves in the records against naive sets.
+// Runs the patch's marking code on the host and compares the records with naive sets.
 #include "tracer/access/mark.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class Bench {
     mark<HostMachine>(&marks_, address, bytes, mode, block);
   }
 
-  // All records' runs; `only_dirty` leaves out the records without a dirty bit.
+  // Returns the runs of all records; `only_dirty` leaves out the records without a dirty bit.
   Runs quanta(bool only_dirty) const {
     Runs runs;
     for (const auto& [chunk, record] : by_chunk(only_dirty)) {
@@ -110,7 +110,7 @@ std::vector<Access> random_accesses(std::uint64_t seed, std::size_t count, std::
   std::vector<Access> out;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t bytes = std::uint64_t{1} << random() % 5;
-    // Some of everything: dense, far apart, and longer than a quantum as bulk copies are.
+    // Accesses are a mixture: dense ones, distant ones, and ones longer than a quantum, as bulk copies are.
     const std::uint64_t at = random() % 2 == 0 ? random() % (range / 100) : random() % (range - 70000);
     out.push_back({kVa + at / bytes * bytes, random() % 50 == 0 ? 16 * (1 + random() % 4000) : bytes,
                    static_cast<std::uint32_t>(1 + random() % 3), random() % blocks});
@@ -157,7 +157,7 @@ TEST(Mark, ThreadsTogetherLeaveWhatOneLeaves) {
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      // Overlapping parts: every access is made by two threads.
+      // The threads' parts overlap: two threads make every access.
       for (std::size_t i = 0; i < accesses.size(); ++i) {
         if (i % 4 != t && (i + 1) % 4 != t) continue;
         bench.access(accesses[i].address, accesses[i].bytes, accesses[i].mode, accesses[i].block);

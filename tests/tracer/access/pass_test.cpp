@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole pass but for the GPU: the injection library over the fake Sanitizer API, its log read back.
+// The whole pass except the GPU: the injection library runs over the fake Sanitizer API, and the test reads its log.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -142,7 +142,7 @@ TEST(AccessPass, RecordsHostEventsInTheLogsVocabulary) {
   EXPECT_EQ(std::adjacent_find(sequences.begin(), sequences.end()), sequences.end()) << "places are unique";
 }
 
-// Fields of an event that are given; others may be there.
+// Returns whether the event has these fields; it may have others.
 bool has(const json& event, const json& fields) {
   return std::all_of(fields.items().begin(), fields.items().end(), [&](const auto& field) {
     return event.contains(field.key()) && event.at(field.key()) == field.value();
@@ -228,7 +228,7 @@ TEST(AccessPass, PhasesOnlyOfLargeLaunches) {
   const json phases = r.launch("big").at("phases");
   ASSERT_EQ(phases.size(), 4U);
   const std::uint64_t page = kA / 65536;
-  // Blocks 0-2, 3-4, 5-7, 8-9; 64 pages a block.
+  // The slices are blocks 0-2, 3-4, 5-7, 8-9, with 64 pages per block.
   EXPECT_EQ(phases[0], json({0, 3, runs({{page, 192, 2}})}));
   EXPECT_EQ(phases[1], json({3, 2, runs({{page + 192, 128, 2}})}));
   EXPECT_EQ(phases[2], json({5, 3, runs({{page + 320, 192, 2}})}));
@@ -252,7 +252,8 @@ TEST(AccessPass, OrderAndCounts) {
 TEST(AccessPass, ReadsBackWhatWasTouchedNotWhatIsAllocated) {
   const Recording r = record("readback");
   ASSERT_EQ(r.status, 0) << r.err;
-  // 64 GB are allocated, whose marks are 36 MB; a launch that touches one chunk reads 4 KB of dirty bits and a record.
+  // 64 GB are allocated, whose marks take 36 MB. A launch that touches one chunk reads back 4 KB of dirty bits and one
+  // record.
   EXPECT_GT(std::stoul(r.out), 4096U);
   EXPECT_LT(std::stoul(r.out), 8192U);
 }
@@ -283,7 +284,7 @@ TEST(AccessPass, ShortDeviceMemoryIsSaidOnceAndTheRestGoesUnrecorded) {
   EXPECT_EQ(r.log.back().at("t"), "end");
 }
 
-// Each refusal is one line, and the program ends as it would have.
+// Each refusal prints one line, and the program ends as it would without the recording.
 void expect_one_line(const Recording& r, const std::string& words) {
   EXPECT_EQ(r.status, 0);
   EXPECT_EQ(r.err.rfind("uvmtrace: ", 0), 0U) << r.err;

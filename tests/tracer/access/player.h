@@ -23,12 +23,12 @@ class Player {
 
   void create_context();
   void load_module(std::uint64_t module);
-  // One driver call: entry, `inside`, exit with `result`.
+  // Plays one driver call: entry, `inside`, exit with `result`.
   void call(std::uint32_t number, const void* parameters, const std::function<void()>& inside = {},
             CUresult result = CUDA_SUCCESS);
   void allocate(std::uint64_t va, std::uint64_t bytes, CUresult result = CUDA_SUCCESS);
   void free(std::uint64_t va);
-  // The driver's own report of memory.
+  // Reports memory as the driver itself does.
   void device_memory(std::uint64_t va, std::uint64_t bytes, std::uint32_t flags, bool gone = false);
 
   using Kernel = std::function<void(Marks*)>;
@@ -36,7 +36,7 @@ class Player {
                          std::uint64_t block = 0);
   void launch(const std::string& name, std::uint64_t module, std::uint64_t stream, std::uint32_t blocks,
               const Kernel& kernel);
-  // A graph of two kernels, whose accesses both happen after both were announced.
+  // Launches a graph of two kernels; both kernels run after both were announced.
   void graph(std::uint64_t module, const Kernel& first, const Kernel& second);
 
  private:

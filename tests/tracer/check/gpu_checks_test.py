@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checks that run on GPU machines can fail: run_readme.py and compare_peak.py of tracer/check on made-up inputs.
+"""Tests that the checks that run on GPU machines can fail: run_readme.py and compare_peak.py of tracer/check on made-up
+inputs.
 
 usage: gpu_checks_test.py FOLDER_OF_TRACER_CHECK
 """

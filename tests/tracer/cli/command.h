@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the built `uvmtrace` as a user would, in a folder of the test's own, with a program that plays the part of the
-// injection libraries: it copies prepared logs to where they belong.
+// Runs the built `uvmtrace` as a user would, in a folder of the test's own, with a program that takes the place of the
+// injection libraries: it copies prepared logs to the folder of logs.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class CommandTest : public ::testing::Test {
     folder.write("libuvmtrace_access.so", "");
     folder.write("libuvmtrace_memory.so", "");
     std::filesystem::create_directories(folder.path("torch/site"));
-    // `$PASS` is the pass that it plays; further lines of a test follow.
+    // `$PASS` is the pass that the script plays; a test may append further lines.
     prelude =
         "case \"$CUDA_INJECTION64_PATH\" in *timing.so) PASS=timing;; *access.so) PASS=access;; "
         "*memory.so) PASS=memory;; *) exit 99;; esac\n"
@@ -53,7 +53,7 @@ class CommandTest : public ::testing::Test {
 
   void program(const std::string& lines) { folder.write("program.sh", prelude + lines); }
 
-  // A shell command line in the folder; `uvmtrace` in it is the command.
+  // Runs a shell command line in the folder; `uvmtrace` in it is the built command.
   CommandResult shell(const std::string& line) {
     folder.write(".script", "uvmtrace() { \"" UVMTRACE_COMMAND "\" \"$@\"; }\n" + line + "\n");
     const std::string all = "cd '" + folder.path() + "' && UVMTRACE_LIBRARY_DIR='" + folder.path() +

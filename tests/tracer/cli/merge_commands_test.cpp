@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// merge, info, log, check-layout.
+// The commands merge, info, log and check-layout.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

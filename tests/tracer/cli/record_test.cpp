@@ -48,7 +48,7 @@ TEST_F(RecordTest, RunsThreeTimesAndShowsOneRun) {
   expect_clean();
 }
 
-// The object of kind `device` that the memory pass's log leads to.
+// The log of the memory pass adds an object of kind `device` to the trace.
 TEST_F(RecordTest, MemoryOfTheProcessIsInTheTrace) {
   program("");
   const auto device_memory = [&] {
@@ -69,7 +69,7 @@ TEST_F(RecordTest, MemoryOfTheProcessIsInTheTrace) {
   const CommandResult without = record("--no-memory-pass");
   EXPECT_THAT(without.err, HasSubstr("memory of the GPU beside allocations: not recorded\n"));
   EXPECT_EQ(device_memory(), 0u);
-  // The build tree's library is beside the command, which therefore moves.
+  // The build tree's library lies beside the command, so the command is copied elsewhere.
   std::filesystem::remove(folder.path("libuvmtrace_memory.so"));
   const CommandResult alone = shell("cp \"" UVMTRACE_COMMAND "\" alone; ./alone record -o out.uvmt -- bash program.sh");
   EXPECT_EQ(alone.exit_code, 0) << alone.err;
@@ -194,7 +194,7 @@ constexpr const char* kShowSettings =
 
 class RecordWarmUp : public RecordTest {
  protected:
-  // Plays the warm-up, too, which has no injection library.
+  // Also plays the warm-up, which has no injection library.
   void program(const std::string& lines) {
     const std::string known = "*) exit 99;; esac";
     std::string text = prelude;
@@ -240,7 +240,7 @@ TEST_F(RecordWarmUp, RunsOnceMoreWhereTheScriptCompiles) {
   expect_clean();
 }
 
-// Input that cannot be read twice belongs to the run whose output is shown.
+// Input that cannot be read twice is given to the run whose output is shown.
 TEST_F(RecordWarmUp, LeavesThePipeAlone) {
   program("cat >in.$PASS");
   folder.write("train.py", "import triton\n");
@@ -269,7 +269,7 @@ TEST_F(RecordWarmUp, ModulesOfTheProgramAreLookedInto) {
   folder.write("net/train.py", "  from jax import numpy\n");
   EXPECT_EQ(record_script("import net\n").exit_code, 0);
   EXPECT_EQ(passes(), "warm\ntiming\nmemory\naccess\n");
-  // JAX programs mark iterations by the helper's module.
+  // JAX programs mark iterations with the helper's module.
   EXPECT_EQ(folder.read("path.access"), folder.path("torch/site") + " 0\n");
 }
 
@@ -315,7 +315,7 @@ TEST_F(RecordWarmUp, ASignalDuringItEndsTheRecording) {
 
 // --- several processes
 
-// Two ranks, which begin in another order in the access pass; a third process has no partner.
+// The two ranks start in another order in the access pass; a third process has no counterpart in it.
 TEST_F(RecordTest, ATraceOfEachProcess) {
   const auto write = [&](const std::string& name, Pass pass, const std::string& rank, int launches, int started) {
     LogBuilder log(pass);
@@ -394,7 +394,7 @@ TEST_F(RecordTest, ProgressCountsWholeLaunchesOfAllProcesses) {
   std::vector<std::string> said;
   Progress progress(
       folder.path(), expected, [&](const std::string& text) { said.push_back(text); }, std::chrono::seconds(0));
-  // The next line comes when as much time has passed again.
+  // The next line is due when as much time has passed again.
   const auto tick = [&] {
     for (const std::size_t lines = said.size(); said.size() == lines;) progress.tick();
   };
@@ -476,7 +476,7 @@ TEST_F(RecordTest, OtherSignalsDoNotStopTheRecording) {
   EXPECT_EQ(passes(), "timing\nmemory\naccess\n");
 }
 
-// --- what the user got wrong: nothing runs
+// --- mistakes of the user: no program runs
 
 class RecordHostile : public RecordTest {
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events as the driver writes them into its queue.
+// Builds events as the driver writes them into its queue.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of the driver's queue become events: all kinds, around the ring's end, and what the driver dropped.
+// Bytes of the driver's queue become events: all kinds, around the ring's end, and with events that the driver dropped.
 #include <gtest/gtest.h>
 
 #include <memory>

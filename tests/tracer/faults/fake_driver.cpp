@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program on a machine with a driver, where there is none: it plays the CUDA driver, which loads the recorder's
-// library and calls it, and the UVM driver, whose ioctls and files the functions below replace. Its argument says what
-// happens:
-//   faults N       N raw faults, each with a replay and a migration
-//   drop N         the same, and N dropped
-//   refuse         the driver refuses the queue at first
-//   no-permission  /dev/nvidia-uvm-tools cannot be opened
-//   killed         faults 100, and then the process is killed
-//   exit N         the same as faults 1, with that exit code
-//   sections       1 raw fault, then 2 and 3 in sections of their own
-//   fork           a child that exits by itself, too
+// A program for machines without a driver that takes the place of two drivers: of the CUDA driver, which loads the
+// recorder's library and calls it, and of the UVM driver, whose ioctls and files the functions below replace. Its
+// argument selects the scenario:
+//
+//     faults N       N raw faults, each with a replay and a migration
+//     drop N         the same, and N dropped
+//     refuse         the driver refuses the queue at first
+//     no-permission  /dev/nvidia-uvm-tools cannot be opened
+//     killed         faults 100, and then the process is killed
+//     exit N         the same as faults 1, with that exit code
+//     sections       1 raw fault, then 2 and 3 in sections of their own
+//     fork           the same in a child process, which exits separately
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -48,7 +49,7 @@ Fake& fake() {
   return *state;
 }
 
-// The arguments of the two calls, as the driver has them.
+// The arguments of the two calls, with the driver's layout.
 struct Init {
   std::uint64_t queue, entries, control;
   std::uint8_t processor[16];
@@ -169,7 +170,7 @@ int main(int count, char** arguments) {
     if (driver.mode == "fork" && fork() == 0) std::exit(0);
     if (driver.mode == "fork") wait(nullptr);
     if (driver.mode == "killed") {
-      usleep(1200000);  // longer than the thread keeps events to itself
+      usleep(1200000);  // longer than a thread holds back its events
       raise(SIGKILL);
     }
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log's format: a round trip, logs that stop in the middle, and bytes that are no log; the summary of a log made by
-// hand.
+// The log's format: a round trip, truncated logs, and files that are no logs; and the summary of a hand-made log.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -118,7 +117,7 @@ TEST_F(FaultLog, WhatStopsInTheMiddleKeepsItsWholeSections) {
     EXPECT_GE(processes[0].sections.size(), bytes >= one.size() ? 1u : 0u);
     EXPECT_LE(processes[0].sections.size(), 2u);
   }
-  // A process that was killed, and one after it.
+  // The log has a process that was killed, and one after it.
   const std::vector<ProcessFaults> two = read(one + whole);
   ASSERT_EQ(two.size(), 2u);
   EXPECT_FALSE(two[0].complete);
@@ -185,8 +184,8 @@ TEST(FaultSummaries, QuartilesAreRoundedDown) {
   EXPECT_EQ(quartiles_of({5, 4, 3, 2, 1}), (Quartiles{5, 2, 3, 4}));
 }
 
-// Three batches: 256 faults, one each 20 ns, of 4 SMs on 128 pages; after the replay at 100,000 a batch of 101 that
-// ends 1,770 ns later, and one whose first fault follows after 20 ns.
+// The log has three batches: 256 faults, one every 20 ns, of 4 SMs on 128 pages; after the replay at 100,000 a batch of
+// 101 that ends 1,770 ns later; and one whose first fault follows after 20 ns.
 TEST(FaultSummaries, ClosedFormOfALogMadeByHand) {
   DriverEvents events;
   for (std::uint32_t i = 0; i < 256; ++i) {

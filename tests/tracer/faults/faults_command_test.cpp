@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `uvmtrace faults` from end to end, with the library as it is and a program that plays the driver.
+// `uvmtrace faults` from end to end, with the unmodified library and a program that takes the place of the driver.
 #include "tests/tracer/cli/command.h"
 
 namespace uvmtrace {
@@ -108,7 +108,8 @@ TEST_F(FaultsCommand, RefusesWrongCommandLinesInOneLine) {
 }
 
 TEST_F(FaultsCommand, NamesTheFolderOfAMissingLibrary) {
-  // The folder of the test has none, but the command finds the one of its build tree: hidden by a copy elsewhere.
+  // The test's folder has no library, but the command would find the one of its build tree, so the test runs a copy of
+  // the command elsewhere.
   std::filesystem::create_directories(folder.path("alone"));
   std::filesystem::copy_file(UVMTRACE_COMMAND, folder.path("alone/uvmtrace"));
   expect_one_line_error(shell("alone/uvmtrace faults -o x -- ls"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The reader of logs of raw faults, and what reads with it: constants of a made-up GPU come out as they went in."""
+"""The reader of logs of raw faults and the scripts that use it find the constants of a made-up GPU."""
 import contextlib
 import io
 import json
@@ -136,14 +136,15 @@ class Reader(unittest.TestCase):
         self.assertEqual(process.sections, [])
 
     def test_constants_come_out_as_they_went_in(self):
-        # A loop: the first window has 13 stores of an SM; a replay; from 300 ns before it on a fault each 20 ns, 100 in the
-        # batch, and the rest of them in the next one.
+        # A loop: the first window has 13 stores of an SM, then a replay. From 300 ns before the replay on, a fault
+        # arrives every 20 ns: 100 in this batch, the rest in the next one.
         first = [fault(1000 + 32 * i, 1, BASE + 4096 * i) for i in range(13)]
         begin = 60000 - 300
         late = [fault(begin + 20 * i, 2 if i < 100 else 3, BASE + (1 << 20) + 4096 * i, i % 50) for i in range(130)]
         loop = experiment("loop16_g1_b256_wr_new", pattern="loop", threads=256, access_bytes=16, faults=first + late,
                           replays=[replay(60000, 1), replay(90000, 2)], blocks=[{"begin_ns": 600, "end_ns": 99000, "sm": 5}])
-        # Blocks on pages of their own: block 0 on SM 5, which is client 0, block 1 on SM 8, which is client 3 of GPC 1.
+        # Each block has a page of its own: block 0 runs on SM 5, which is client 0, block 1 on SM 8, which is client 3
+        # of GPC 1.
         walk = experiment("blocks_own_page_2_wr_new", grid=2, warp_pitch=4096,
                           faults=[fault(10, 1, BASE), fault(30, 1, BASE + 4096, 3)],
                           blocks=[{"begin_ns": 1, "end_ns": 2, "sm": 5}, {"begin_ns": 1, "end_ns": 2, "sm": 8}])

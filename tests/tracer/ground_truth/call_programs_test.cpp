@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of `uvm_experiments --calls`: what is in the list, and the line that a run of one becomes.
+// The programs of `uvm_experiments --calls`: the list, and the line that a run of one produces.
 #include "tracer/ground_truth/call_programs.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ TEST(CallPrograms, EachHasItsNameAndStaysWithinItsMemory) {
   }
 }
 
-// Every kind of call, both ways, on an idle stream and behind a kernel.
+// The list has every kind of call in both directions, on an idle stream and behind a kernel.
 TEST(CallPrograms, CoverTheKindsOfCalls) {
   std::set<std::string> kinds;
   for (const CallProgram& program : call_programs()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// uvm_experiments where there is no GPU: its command line, and that it leaves nothing behind when it fails.
+// uvm_experiments on a machine without a GPU: its command line, and that a failed run leaves no files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 constexpr std::uint64_t kBase = 0x7f0000200000;
 
-// The records that a driver without prefetching would make: one batch and one copy per touch of host data.
+// Returns the records of a driver without prefetching: one batch and one copy per touch of host data.
 Measurement plausible(const Experiment& experiment) {
   Measurement measurement;
   measurement.base = kBase;
@@ -123,7 +123,7 @@ TEST(ExperimentList, QuickIsSmall) {
   for (const Experiment& experiment : list) EXPECT_LE(experiment.bytes, std::uint64_t{16} << 20);
 }
 
-// Every experiment's line is one that `uvmsim validate` reads, and says what was done.
+// `uvmsim validate` reads the line of every experiment, and the line describes the run.
 TEST(Lines, AreTheFormatOfValidate) {
   std::string file;
   std::vector<Experiment> list = default_experiments({});
@@ -161,12 +161,12 @@ TEST(Lines, TimesCountFromTheFirstEventAndPreparationIsLeftOut) {
   measurement.begin_ns = 5000;
   measurement.recording.kernels = {{4000, 4500}, {6000, 9000}};
   measurement.recording.counters = {
-      {CounterKind::kCpuFault, 4900, 0, kBase + 4096, 77, 2},  // preparation
+      {CounterKind::kCpuFault, 4900, 0, kBase + 4096, 77, 2},  // belongs to the preparation
       {CounterKind::kHostToDevice, 6500, 6600, kBase + 8192, 4096, 3},
       {CounterKind::kGpuFault, 6100, 6700, kBase + 4096, 1, 1},
       {CounterKind::kThrottling, 6150, 6700, kBase + 4096, 1, 1},  // not part of the format
       {CounterKind::kRemoteMap, 6800, 0, kBase + 4096, 4096, 3},
-      {CounterKind::kGpuFault, 6100, 6700, kBase + 64 * kBlockBytes, 1, 1},  // of other memory
+      {CounterKind::kGpuFault, 6100, 6700, kBase + 64 * kBlockBytes, 1, 1},  // concerns other memory
   };
   measurement.native_ns = 12;
   EXPECT_EQ(to_line(experiment, measurement, 2),
@@ -176,7 +176,7 @@ TEST(Lines, TimesCountFromTheFirstEventAndPreparationIsLeftOut) {
             "[\"remote_map\",800,0,0,4096,3]]}\n");
 }
 
-// The times of the runs without a listener go into the same line, before the events; validate judges by their median.
+// The line also has the times of the runs without a listener, before the events; validate judges by their median.
 TEST(Lines, HaveTheTimesOfRunsThatNobodyWatched) {
   Experiment experiment = default_experiments({}).front();
   Measurement measurement = plausible(experiment);
@@ -207,7 +207,7 @@ TEST(HostSpeed, IsMeasuredWithoutAGpu) {
   EXPECT_GT(speed.page_touch_ps, speed.step_ps);
 }
 
-// A worker runs what it is asked for in its own process, says why it cannot, and ends when it is no longer needed.
+// A worker runs its requests in a process of its own, reports why one fails, and ends when it is no longer needed.
 TEST(Workers, AnswerFromTheirOwnProcess) {
   int made_here = 0;
   Worker worker(Observer::kNobody, [&](Observer observer) -> Worker::RunOne {
@@ -312,7 +312,7 @@ TEST(Oversubscription, TheHostMustHoldItTwice) {
   EXPECT_THAT(host_refusal(beyond_runs(1000, 1).at(0), kGiB), ::testing::HasSubstr("too little memory"));
 }
 
-// Every run's line is one that `uvmsim validate` reads, with the sums of what was recorded.
+// `uvmsim validate` reads the line of every run, which has the sums of the recorded events.
 TEST(Oversubscription, LinesAreTheFormatOfValidate) {
   const std::vector<BeyondRun> runs = beyond_runs(16 * kGiB, 7);
   std::string file;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""library_calls.py under a fake torch and a fake recorder: what it keeps, what it leaves out and why, and that
-`uvmsim validate` reads what it writes. UVMSIM_COMMAND names the command."""
+"""Runs library_calls.py under a fake torch and a fake recorder. Tests which calls it keeps, which it leaves out and
+why, and that
+`uvmsim validate` reads its output. UVMSIM_COMMAND names the command."""
 import contextlib
 import importlib.util
 import io
@@ -15,7 +16,7 @@ from unittest import mock
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 SCRIPT = os.path.join(TOP, "tracer", "ground_truth", "library_calls.py")
-sys.path.insert(0, os.path.dirname(SCRIPT))  # as when it is started as a program
+sys.path.insert(0, os.path.dirname(SCRIPT))  # as when the script is started as a program
 BLOCK = 2 << 20
 
 
@@ -39,7 +40,8 @@ class Tensor:
 
 
 class Machine:
-    """GPU, allocator and recorder. A call writes one output: 2 us where it is on the GPU, else a fault batch."""
+    """A fake of GPU, allocator and recorder. A call writes one output: in 2 us if the output is on the GPU, else with a
+    fault batch."""
 
     def __init__(self):
         self.next_address = 16 * BLOCK
@@ -63,7 +65,7 @@ class Machine:
             places = [self.allocate(bytes) for bytes in wanted]
         for _ in range(self.kernels_of_call):
             begin = self.clock
-            if self.place != 2:  # the first 64 KB fault, the tree brings the rest
+            if self.place != 2:  # the first 64 KB fault, the tree prefetches the rest
                 self.counters.append([4, begin + 500, begin + 30000, places[0], 2, 2])
                 if self.place == 1:
                     self.counters.append([1, begin + 9000, begin + 12000, places[0], 4096, 2])
@@ -74,7 +76,7 @@ class Machine:
                                  "block": [128, 1, 1], "registers": 28, "shared_bytes": 0})
         return Tensor(inputs[0].shape, places[0])
 
-    # The recorder's library.
+    # The functions of the recorder's library.
     def uvm_learn(self):
         self.learning, self.learnt, self.prepared, self.place = True, [], [], 2
 
@@ -120,7 +122,7 @@ class LibraryCallsTest(unittest.TestCase):
         self.output = os.path.join(folder.name, "calls.jsonl")
 
     def run_script(self, *arguments, **machine_state):
-        """(lines written, standard error)"""
+        """Runs the script; returns (written lines, standard error)."""
         machine = Machine()
         for name, value in machine_state.items():
             assert hasattr(machine, name)
@@ -151,7 +153,7 @@ class LibraryCallsTest(unittest.TestCase):
             kernel = line["events"][0]
             self.assertEqual((kernel["start_ns"], kernel["native_ns"]), (0, 2000))
             faults = [event for event in line["events"] if isinstance(event, list)]
-            self.assertEqual(faults[0][:5], ["gpu_fault", 500, 30000, 1, 0])  # of the second tensor, at its begin
+            self.assertEqual(faults[0][:5], ["gpu_fault", 500, 30000, 1, 0])  # of the second tensor, at its start
         self.assertEqual([event[0] for event in lines[1]["events"][1:]], ["gpu_fault", "htod", "htod"])
 
     def test_each_line_has_the_times_of_the_process_without_a_listener(self):
@@ -177,7 +179,8 @@ class LibraryCallsTest(unittest.TestCase):
             [os.environ["UVMSIM_COMMAND"], "validate", self.output, "--system", "h200-sxm-pcie5"],
             capture_output=True, text=True, check=False,
         )
-        self.assertIn(done.returncode, (0, 1), done.stderr)  # 1: outside the tolerances, as nothing here was measured
+        # 1: outside the tolerances, because these numbers were not measured
+        self.assertIn(done.returncode, (0, 1), done.stderr)
         self.assertIn("add_32m/gpu ", done.stdout)
         self.assertIn("add_32m/gpu/outputs_host ", done.stdout)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""observer_costs.py finds the costs that made-up experiments were made with."""
+"""observer_costs.py finds the costs from which made-up experiments were computed."""
 import contextlib
 import io
 import json
@@ -26,7 +26,7 @@ def experiment(name, alone, faults, replays, copies, dropped=0):
     records = faults * FAULT + replays * REPLAY
     return {
         "name": name,
-        # One run of three was disturbed.
+        # One run of three is disturbed.
         "nobody": [run(alone, 0, 0, 0), run(alone, 0, 0, 0), run(9 * alone, 0, 0, 0)],
         "queue_faults": [run(alone + records, faults, replays, 0)] * 3,
         "queue": [run(alone + records + copies * COPY, faults, replays, copies, dropped)] * 3,

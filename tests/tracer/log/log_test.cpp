@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event log: what a line looks like, and what a file holds after threads, kills, forks and full disks. Each case
-// runs in a child of its own, since a process has one log.
+// The event log: the form of a line, and the content of a file after threads, kills, forks and full disks. Each case
+// runs in a child process of its own, because a process has one log.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -47,7 +47,7 @@ std::string read(const std::filesystem::path& path) {
   return out.str();
 }
 
-// `watch` sees the child's log while it runs.
+// Runs `body` in a child; `watch` sees the child's log while it runs.
 Ran run(const std::function<void()>& body, const std::function<void(pid_t, const std::filesystem::path&)>& watch = {}) {
   std::string folder = (std::filesystem::temp_directory_path() / "uvmtrace-log-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) std::abort();
@@ -100,7 +100,7 @@ TEST(JsonLine, NestsListsAndEscapes) {
 
 TEST(EventLog, HeaderComesBeforeEarlyEvents) {
   const Ran ran = run([] {
-    uvmtrace_range_push("early");  // before anything is open
+    uvmtrace_range_push("early");  // before a log is open
     EventLog& log = EventLog::instance();
     log.open("test", true);
     log.write(log.host_event("test"));
@@ -220,7 +220,7 @@ TEST(EventLog, TroubleIsOneLine) {
     ::setrlimit(RLIMIT_FSIZE, &limit);
     write_some();
   });
-  EXPECT_EQ(ran.exit_status, 0);  // not the signal that the limit raises
+  EXPECT_EQ(ran.exit_status, 0);  // not killed by the signal of the file-size limit
   EXPECT_EQ(lines(ran), 1) << ran.standard_error;
   EXPECT_TRUE(ran.every_line_is_whole);
   EXPECT_GT(ran.events.size(), 3u);

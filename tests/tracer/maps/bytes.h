@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes written in hexadecimal.
+// Converts hexadecimal text to bytes.
 #pragma once
 
 #include <cstddef>

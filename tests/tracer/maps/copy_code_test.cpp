@@ -24,8 +24,8 @@ std::vector<unsigned char> code_of(const std::string& kernel) {
   return {};
 }
 
-// The places of the parameters follow from the kernels' source: two maps of 128 bytes, at multiples of 64 of constant
-// memory, in which the parameters begin at 0x210.
+// The offsets of the parameters follow from the kernels' source: two maps of 128 bytes, at multiples of 64 of constant
+// memory, where the parameters begin at 0x210.
 constexpr std::uint32_t kFirst = 112, kSecond = 240;
 
 TEST(CopyCode, KnownKernels) {
@@ -50,7 +50,7 @@ TEST(CopyCode, KnownKernels) {
   }
 }
 
-// With any bytes the end is reached, and every instruction found is one of a copy.
+// On any bytes the search ends, and every instruction that it finds is one of a copy.
 TEST(CopyCode, DamagedCode) {
   std::uint64_t state = 1;
   const auto below = [&](std::uint64_t limit) {

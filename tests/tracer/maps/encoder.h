@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes tensor maps as a driver does, at the places where NVIDIA's driver 580 has the fields: stored_maps.h holds
-// maps of that driver, and a test compares. Other drivers are made from it.
+// Encodes tensor maps as a driver does, with the fields at the places of NVIDIA's driver 580; a test compares its maps
+// with that driver's in stored_maps.h. Tests derive encoders of other drivers from it.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Encoder {
     return out;
   }
 
-  // Refuses what CUDA refuses, as far as the learner asks for it.
+  // Refuses the arguments that CUDA refuses, as far as the learner depends on it.
   bool operator()(const MapArguments& a, MapBytes& out) const {
     if (a.rank < (a.im2col ? 3U : 1U) || a.rank > 5 || a.type > 12 || a.va % 16 != 0) return false;
     out = whole(a);

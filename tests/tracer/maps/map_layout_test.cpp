@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout that is learned from a driver, and what it decodes.
+// The layout that is learned from a driver, and the maps that it decodes.
 #include "tracer/maps/map_layout.h"
 
 #include <gtest/gtest.h>
@@ -52,8 +52,8 @@ TEST(MapLayout, StoredMapsAreDecodedToTheirArguments) {
   EXPECT_GE(layout.verified(), 300u);
 }
 
-// cuBLAS passes 64 bytes, sets a bit that the driver does not, and leaves numbers in strides beyond the rank. This one
-// is of a 1024 x 3072 matrix of bf16, recorded on an H100.
+// cuBLAS passes 64 bytes, sets a bit that the driver does not set, and leaves numbers in strides beyond the rank. This
+// map describes a 1024 x 3072 matrix of bf16 and was recorded on an H100.
 TEST(MapLayout, MapsOfALibrary) {
   const std::optional<TensorMap> map =
       learned().decode(map_bytes("00000075eb7f00002265040080010000000000000000001000000000000000"
@@ -73,7 +73,7 @@ TEST(MapLayout, OtherBytesAreNoMaps) {
   const MapLayout layout = learned();
   MapBytes zero{};
   EXPECT_FALSE(layout.decode(zero).has_value());
-  MapBytes pointer{};  // and nothing else: what libraries leave where a map is not used
+  MapBytes pointer{};  // a pointer and zeros, which libraries leave in unused maps
   pointer[3] = 0x75, pointer[4] = 0xeb, pointer[5] = 0x7f;
   EXPECT_FALSE(layout.decode(pointer).has_value());
   MapBytes ones;
@@ -81,7 +81,7 @@ TEST(MapLayout, OtherBytesAreNoMaps) {
   EXPECT_FALSE(layout.decode(ones).has_value());
 }
 
-// Another place for a field is learned as well.
+// A field at another place is learned as well.
 TEST(MapLayout, AnotherDriver) {
   const MapEncoder other = [](const MapArguments& a, MapBytes& out) {
     if (!Encoder{}(a, out)) return false;
@@ -98,14 +98,14 @@ TEST(MapLayout, AnotherDriver) {
 
 TEST(MapLayout, DriversThatAreNotUnderstoodAreRefused) {
   EXPECT_NE(refusal([](const MapArguments&, MapBytes&) { return false; }).find("refuses"), std::string::npos);
-  // One bit of an address changes several of the map.
+  // This encoder changes several bits of the map for one bit of an address.
   EXPECT_NE(refusal([](const MapArguments& a, MapBytes& out) {
               const bool done = Encoder{}(a, out);
               out[63] = out[2];
               return done;
             }).find("the address changes 2"),
             std::string::npos);
-  // Two fields at one place.
+  // This encoder stores two fields at one place.
   EXPECT_NE(refusal([](const MapArguments& a, MapBytes& out) {
               MapArguments changed = a;
               changed.dims[1] ^= (a.dims[0] - 1) & 0xff;
@@ -113,7 +113,7 @@ TEST(MapLayout, DriversThatAreNotUnderstoodAreRefused) {
               return Encoder{}(changed, out);
             }),
             "");
-  // All types the same.
+  // This encoder stores all types in the same way.
   EXPECT_NE(refusal([](const MapArguments& a, MapBytes& out) {
               MapArguments changed = a;
               changed.type = 0;
@@ -133,12 +133,12 @@ TEST(MapLayout, DisagreeingMapsOfTheSecondSetAreRefused) {
 }
 
 TEST(MapLayout, TooFewMapsOfTheSecondSetAreRefused) {
-  // Maps to learn from lie elsewhere.
+  // This encoder stores the address elsewhere in the maps to learn from.
   const std::string why = refusal([](const MapArguments& a, MapBytes& out) {
     return (a.va < 0x7f0000000000 || a.va >= 0x800000000000) && Encoder{}(a, out);
   });
   EXPECT_NE(why.find("only 0 maps"), std::string::npos) << why;
-  // No im2col beyond what is learned from.
+  // This encoder supports no im2col beyond the maps to learn from.
   const std::string none = refusal([](const MapArguments& a, MapBytes& out) {
     return (!a.im2col || a.dims[0] * a.dims[1] == 1) && Encoder{}(a, out);
   });

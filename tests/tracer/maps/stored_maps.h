@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps that a driver encoded of random arguments: NVIDIA H100 80GB HBM3, driver 580.159.04, CUDA 13.0, by
-// cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col. The first 64 of the 128 bytes, the others being for the driver.
+// Tensor maps of random arguments, encoded by cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col on NVIDIA H100 80GB
+// HBM3, driver 580.159.04, CUDA 13.0. Only the first 64 of the 128 bytes are stored; the driver uses the others itself.
 #pragma once
 
 #include "tracer/maps/map_layout.h"

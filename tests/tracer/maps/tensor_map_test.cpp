@@ -20,7 +20,7 @@ TensorMap map_of(std::vector<std::uint64_t> dims, std::vector<std::uint64_t> str
   return out;
 }
 
-// Element by element.
+// Returns the addresses of the map's elements, computed one by one.
 std::set<std::uint64_t> addresses(const TensorMap& map, std::uint64_t boxes = ~0ull) {
   std::set<std::uint64_t> out;
   std::uint64_t at[5] = {};

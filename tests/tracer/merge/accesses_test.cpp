@@ -34,7 +34,7 @@ class AccessesTest : public ::testing::Test {
     timing.tensor_alloc(kT + offset, bytes);
     access.tensor_alloc(kA + offset, bytes);
   }
-  // Runs are given as offsets from the first allocation, in bytes.
+  // Takes runs as offsets from the first allocation, in bytes.
   trace::Kernel launch(LogBuilder::LaunchSpec spec) {
     timing.launch(spec);
     for (auto& run : spec.accesses) run.first += kA;
@@ -74,8 +74,8 @@ TEST_F(AccessesTest, TensorsBeforeObjects) {
   EXPECT_EQ(tensors[0].bytes, 1000u);
 }
 
-// A kernel that reads whole vectors goes past the bytes that were asked for, inside the allocator's rounding: those are
-// clipped with the quantum; what lies behind the last quantum is the object's.
+// A kernel that reads whole vectors reads beyond the requested bytes, inside the allocator's rounding. Such accesses
+// are clipped at the tensor's last quantum; accesses behind that quantum belong to the object.
 TEST_F(AccessesTest, TailsBeyondTheRequestedBytes) {
   alloc(0, 2 * kMiB);
   tensor(0, 1030);
@@ -122,7 +122,7 @@ TEST_F(AccessesTest, MemoryOfModulesComesFromTheAccessPass) {
 
 TEST_F(AccessesTest, UnknownAndLost) {
   alloc(0, kMiB);
-  access.alloc(kA + 64 * kMiB, 4096);  // the timing pass has none of it
+  access.alloc(kA + 64 * kMiB, 4096);  // the timing pass lacks this allocation
   LogBuilder::LaunchSpec spec;
   spec.accesses = {{0, 512, kR}, {32 * kMiB, 1536, kR}, {64 * kMiB, 1024, kW}};
   spec.unknown = 10;
@@ -157,7 +157,7 @@ TEST_F(AccessesTest, PhasesAreSubsetsOfTheAccesses) {
 TEST_F(AccessesTest, PhasesOfAnEvenSplitAreDropped) {
   alloc(0, 64 * kMiB);
   LogBuilder::LaunchSpec spec;
-  spec.name = "sgemm";  // its name says otherwise, what it did counts
+  spec.name = "sgemm";  // its name suggests otherwise, but its accesses count
   spec.accesses = {{0, 32 * kMiB, kR}, {32 * kMiB, 16 * kMiB, kW}};
   for (std::uint64_t k = 0; k < 16; ++k) {
     spec.phases.push_back({k, 1, {{k * 2 * kMiB, 2 * kMiB, kR}, {32 * kMiB + k * kMiB, kMiB, kW}}});
@@ -167,7 +167,7 @@ TEST_F(AccessesTest, PhasesOfAnEvenSplitAreDropped) {
   EXPECT_EQ(kernel.distribution, trace::Distribution::kBlockLinear);
 }
 
-// A page more or less at either end is rounding; two are not.
+// One extra page at either end counts as rounding; two do not.
 TEST_F(AccessesTest, RoundingOfAnEvenSplit) {
   for (const std::uint64_t extra : {65536u, 131072u}) {
     timing = LogBuilder(Pass::kTiming);
@@ -189,7 +189,7 @@ TEST_F(AccessesTest, DescendingOrGatheredSplitsAreKept) {
   for (std::uint64_t k = 0; k < 16; ++k) spec.phases.push_back({k, 1, {{(15 - k) * 2 * kMiB, 2 * kMiB, kR}}});
   EXPECT_EQ(launch(spec).phases.size(), 16u);
   spec.phases.clear();
-  for (std::uint64_t k = 0; k < 16; ++k) {  // every phase reaches over everything, in steps
+  for (std::uint64_t k = 0; k < 16; ++k) {  // every phase covers the whole range, in steps
     Extents pages;
     for (std::uint64_t i = 0; i < 32; ++i) pages.push_back({i * kMiB + k * 65536, 65536, kR});
     spec.phases.push_back({k, 1, pages});
@@ -197,7 +197,7 @@ TEST_F(AccessesTest, DescendingOrGatheredSplitsAreKept) {
   EXPECT_EQ(launch(spec).phases.size(), 16u);
 }
 
-// The simulator replays phases instead of the accesses: what no phase has must not be lost.
+// The simulator replays phases instead of the accesses, so accesses of no phase must not be lost.
 TEST_F(AccessesTest, PhasesCoverGridAndAccesses) {
   alloc(0, 64 * kMiB);
   LogBuilder::LaunchSpec spec;
@@ -227,7 +227,7 @@ TEST_F(AccessesTest, OrderAndCountsInUnitsOfTheThing) {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> order;
   for (const auto& touch : kernel.order) order.emplace_back(touch.slot, touch.unit);
   using Order = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
-  // Page 1 of the tensor at 1024 holds the end of its unit 0 and most of unit 1.
+  // Page 1 of the tensor at 1024 has the end of its unit 0 and most of unit 1.
   EXPECT_EQ(order, (Order{{1, 1}, {0, 0}, {0, 1}, {0, 2}, {1, 0}}));
   std::vector<std::array<std::uint64_t, 3>> counts;
   for (const auto& item : kernel.counts) counts.push_back({item.slot, item.unit, item.count});

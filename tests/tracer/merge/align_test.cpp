@@ -85,7 +85,7 @@ TEST(Align, LongSequencesWithFewDifferences) {
   EXPECT_GE(alignment.pairs.size(), a.size() - 100);
 }
 
-// The ends by the definition: the longest pair of which enough is common.
+// Compares with the definition: the longest pair of ends that have enough in common.
 TEST(AlignEnds, RandomSequencesAgainstAllEnds) {
   uvmsim::Random random(8);
   for (int round = 0; round < 300; ++round) {
@@ -112,7 +112,7 @@ TEST(AlignEnds, RandomSequencesAgainstAllEnds) {
   }
 }
 
-// Millions of launches: what differs before the ends costs next to nothing.
+// With millions of launches, differences before the ends cost almost no time.
 TEST(AlignEnds, LongSequences) {
   Sequence a(1000000), b(800000);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = 2 * i;
@@ -127,7 +127,7 @@ TEST(AlignEnds, LongSequences) {
   EXPECT_EQ(alignment.pairs.size(), 499999u);
 }
 
-// Hostile: nothing in common in a million launches must not take hours.
+// A million launches with nothing in common must not take hours.
 TEST(Align, GivesUpOnSequencesThatDifferEverywhere) {
   Sequence a(400000), b(400000);
   for (std::size_t i = 0; i < a.size(); ++i) {

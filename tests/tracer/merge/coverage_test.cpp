@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the source of accesses when the instrumentation did not see them all.
+// Checks the source of accesses if the instrumentation did not see them all.
 #include "tracer/merge/coverage.h"
 
 #include <gtest/gtest.h>
@@ -88,11 +88,12 @@ TEST_F(CoverageTest, TensorCopiesFallBackToTheOperator) {
   EXPECT_EQ(kernel.accesses[0].extents[0].mode, kR);
   EXPECT_EQ(kernel.accesses[1].extents[0].count, kMiB / 512);
   EXPECT_EQ(kernel.accesses[2].extents[0].mode, kW);
-  EXPECT_EQ(kernel.accesses[3].extents[0].count, 128u);  // the instrumented accesses stay
+  EXPECT_EQ(kernel.accesses[3].extents[0].count, 128u);  // the instrumented accesses are kept
   EXPECT_EQ(merged.summary.tensor_copies, 1u);
 }
 
-// Inputs by tensor copies, the output by ordinary stores: the output's extents are exact and stay.
+// The inputs are read by tensor copies and the output is written by ordinary stores: the output's extents are exact and
+// are kept.
 TEST_F(CoverageTest, WhatWasSeenOfAnOperandStays) {
   timing.launch(pointing(kTma, {}));
   operator_in(access, kA);
@@ -104,7 +105,7 @@ TEST_F(CoverageTest, WhatWasSeenOfAnOperandStays) {
   EXPECT_EQ(kernel.accesses[2].extents[0].count, 2u);
 }
 
-// The bias of a convolution's backward pass is made after the kernel that an operator's operands stand for.
+// The bias of a convolution's backward pass is created after the kernel that represents the operator's operands.
 TEST_F(CoverageTest, WhatIsNoTensorYetIsNotTouched) {
   timing.launch(pointing(kTma, {}));
   operator_in(access, kA);

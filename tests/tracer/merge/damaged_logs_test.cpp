@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs of random programs, damaged at random: refused with one line, or merged into a trace that makes sense.
+// Logs of random programs are damaged at random: they must be refused with one line, or merged into a valid trace.
 #include <gtest/gtest.h>
 
 #include "sim/common/error.h"
@@ -24,7 +24,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return out;
 }
 
-// Numbers that are likely to be wrong somewhere.
+// Returns a number that is likely to be wrong in most fields.
 std::string number(Random& random) {
   static constexpr const char* kNumbers[] = {"0",
                                              "1",

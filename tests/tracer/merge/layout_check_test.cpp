@@ -47,7 +47,7 @@ TEST(LayoutCheck, Differences) {
   EXPECT_FALSE(offset.at_least(1));
   const LayoutCheck size = check({segment(1, 4 * kMiB), tensor(2, 512, 1, 0)});
   EXPECT_EQ(size.equal, 0u);
-  // Recorded in a segment of its own, where the model uses the first again.
+  // The tensor was recorded in a segment of its own, where the model uses the first segment again.
   const LayoutCheck extra =
       check({segment(1, 2 * kMiB), tensor(2, 512, 1, 0), segment(3, 2 * kMiB), tensor(4, 512, 3, 0)});
   EXPECT_EQ(extra.equal, 1u);

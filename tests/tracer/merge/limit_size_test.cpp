@@ -12,7 +12,8 @@ namespace {
 
 constexpr auto kR = trace::AccessMode::kRead;
 
-// `count` single quanta, each the start of a group of `step`; in every phase, one per block.
+// Returns a kernel of `count` single quanta, each the start of a group of `step`, with one quantum per block in every
+// phase.
 trace::Kernel scattered(std::uint64_t count, std::uint64_t step, std::uint32_t phases) {
   trace::Kernel kernel;
   kernel.name = "gather";

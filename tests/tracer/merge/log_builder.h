@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event logs made by hand, and what the merge makes of them.
+// Writes event logs by hand and merges them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 
 namespace uvmtrace {
 
-// Lines of one pass. Every host call takes the next place in the program, 100 ns, and comes 1000 ns after the one
-// before unless at() says otherwise.
+// Writes the lines of one pass. Every host call has the next place in the program, takes 100 ns, and begins 1000 ns
+// after the previous one unless at() says otherwise.
 class LogBuilder {
  public:
   explicit LogBuilder(Pass pass) : pass_(pass) {
@@ -35,7 +35,7 @@ class LogBuilder {
     tid_ = tid;
     return *this;
   }
-  // Times of the next call.
+  // Sets the times of the next call.
   LogBuilder& at(std::int64_t begin_ns, std::int64_t end_ns) {
     begin_ns_ = begin_ns;
     end_ns_ = end_ns;
@@ -55,7 +55,7 @@ class LogBuilder {
   void alloc(std::uint64_t va, std::uint64_t bytes, std::string_view kind = "device") {
     add(std::move(host("alloc").number("va", va).number("bytes", bytes).text("kind", kind)));
   }
-  // What a call takes of the GPU's memory; without a name, while none runs.
+  // Records how much of the GPU's memory a call takes; without a name, memory that is taken while no call runs.
   void taken(std::int64_t bytes, std::string_view call, bool allocation = false, std::int32_t device = 0) {
     JsonLine line = host("device_memory");
     if (device != 0) line.number("device", device);
@@ -113,7 +113,7 @@ class LogBuilder {
     std::vector<std::uint64_t> params;
     std::vector<MapParameter> maps;
     bool patched = true;
-    std::vector<trace::Extent> accesses;  // bytes and addresses, for reading: multiples of 512
+    std::vector<trace::Extent> accesses;  // bytes and addresses that are read, in multiples of 512
     std::vector<PhaseRuns> phases;        // likewise, multiples of 65536
     std::vector<std::uint64_t> order;     // addresses
     std::vector<std::pair<std::uint64_t, std::uint32_t>> counts;

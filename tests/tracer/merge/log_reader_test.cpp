@@ -23,7 +23,7 @@ std::string error_of(const std::string& text, std::optional<Pass> expected = std
   return "no error";
 }
 
-// A log whose third line is `line`.
+// Returns the error of a log whose third line is `line`.
 std::string error_of_line(const std::string& line, Pass pass = Pass::kTiming) {
   LogBuilder log(pass);
   log.alloc(4096, 4096);
@@ -69,7 +69,7 @@ TEST(LogReader, KilledProgram) {
   log.alloc(0x20000, 4096);
   const std::string whole = log.text(false);
   const std::size_t header_end = whole.find('\n') + 1;
-  // Every prefix after the header reads, and never as more than it holds.
+  // Every prefix that includes the header can be read, and never gives more events than it holds.
   for (std::size_t length = header_end; length < whole.size(); ++length) {
     const PassLog read = read_log(std::string_view(whole).substr(0, length), "a", std::nullopt);
     EXPECT_FALSE(read.complete);

@@ -21,7 +21,7 @@ LogBuilder::LaunchSpec named(const std::string& name, std::uint32_t blocks = 16,
   return spec;
 }
 
-// A log of launches of these names.
+// Returns a log of launches with these names.
 std::string launches(Pass pass, const std::vector<std::string>& names, bool complete = true) {
   LogBuilder log(pass);
   for (const std::string& name : names) log.launch(named(name));
@@ -102,7 +102,7 @@ TEST(Match, TimingPassThatStoppedEarly) {
 }
 
 TEST(Match, StreamsApart) {
-  // The host of the access pass issues the two streams in another order.
+  // In the access pass the host issues the two streams in another order.
   LogBuilder timing(Pass::kTiming), access(Pass::kAccess);
   for (int i = 0; i < 4; ++i) {
     timing.launch(named("a", 16, 1));
@@ -129,12 +129,12 @@ TEST(Match, NoLaunchesAtAll) {
   EXPECT_EQ(merge_logs(LogBuilder(Pass::kTiming).text(), LogBuilder(Pass::kAccess).text()).summary.matched, 0u);
 }
 
-// Memory is told apart by order and size, at other addresses and with an allocation that only one pass has.
+// Memory is matched by order and size, at other addresses and with an allocation that only one pass has.
 TEST(Match, MemoryByOrderAndSize) {
   LogBuilder timing(Pass::kTiming), access(Pass::kAccess);
   timing.alloc(kBase, 1 << 20);
   timing.alloc(kBase + (4 << 20), 1 << 20);
-  access.alloc(kOther + (8 << 20), 12345 * 512);  // the access pass' own
+  access.alloc(kOther + (8 << 20), 12345 * 512);  // only the access pass has this allocation
   access.alloc(kOther + (4 << 20), 1 << 20);
   access.alloc(kOther, 1 << 20);
   LogBuilder::LaunchSpec launch = named("k");
@@ -151,12 +151,12 @@ TEST(Match, MemoryByOrderAndSize) {
   EXPECT_EQ(merged.summary.unmatched_memory, 1u);
 }
 
-// The objects have equal sizes: the launches in between fix the order.
+// The objects have equal sizes, so the launches in between determine the order.
 TEST(Match, MemoryBetweenLaunches) {
   LogBuilder timing(Pass::kTiming), access(Pass::kAccess);
   timing.alloc(kBase, 4096);
   access.alloc(kOther, 4096);
-  access.alloc(kOther + (1 << 20), 4096);  // only here, before the launch
+  access.alloc(kOther + (1 << 20), 4096);  // only in this pass, before the launch
   timing.launch(named("first"));
   access.launch(named("first"));
   timing.alloc(kBase + 4096, 4096);
@@ -170,7 +170,7 @@ TEST(Match, MemoryBetweenLaunches) {
   EXPECT_EQ(kernel.accesses[0].object, 2u);
 }
 
-// --- passes that differ at first
+// --- passes that differ at the start
 
 std::vector<std::string> numbered(const std::string& name, int count) {
   std::vector<std::string> out;
@@ -214,7 +214,7 @@ TEST(MatchPrologue, MayBeLongerThanTheRestAndDifferEverywhere) {
   EXPECT_EQ(merged.all<trace::Kernel>().size(), 100u);
 }
 
-// A few differences behind it are those of any two runs.
+// A few differences after the prologue are ordinary: any two runs have some.
 TEST(MatchPrologue, SomeLaunchesOfTheRestMayDiffer) {
   std::vector<std::string> rest;
   for (int i = 0; i < 10; ++i) rest = rest + numbered("step", 40);
@@ -245,7 +245,7 @@ TEST(MatchPrologue, IsRefusedOnDemand) {
               HasSubstr("40 of 70 launches match"));
 }
 
-// Iterations of these lengths; the first of them launches kernels of this name.
+// Returns a log of `count` iterations; the first one launches a kernel named `first`.
 std::string iterations(Pass pass, const std::string& first, int count, const std::string& last = "step") {
   LogBuilder log(pass);
   log.launch(named("setup"));
@@ -266,7 +266,7 @@ TEST(MatchPrologue, EndsWhereAMarkedIterationBegins) {
   EXPECT_EQ(merged.all<trace::Kernel>().size(), 20u);
   EXPECT_THAT(merged.summary.dropped, HasSubstr("11 launches of the timing pass and 11 of the access pass before "
                                                 "iteration 1: only 21 of 31 launches match"));
-  // The ranges that were open then come first.
+  // The ranges that are open at that point are recorded first.
   const auto ranges = merged.all<trace::Range>();
   ASSERT_GE(ranges.size(), 5u);
   EXPECT_EQ(ranges[0].kind, trace::RangeKind::kPush);
@@ -277,14 +277,14 @@ TEST(MatchPrologue, EndsWhereAMarkedIterationBegins) {
   EXPECT_EQ(ranges[3].name, "model");
 }
 
-// With marks, half an iteration is not accepted as a match.
+// With iteration marks, half an iteration is not accepted as a match.
 TEST(MatchPrologue, IterationsThatAllDifferAreRefused) {
   EXPECT_THAT(error_of(iterations(Pass::kTiming, "step", 3, "a"), iterations(Pass::kAccess, "step", 3, "b")),
               HasSubstr("21 of 31 launches match"));
 }
 
-// The memory that is alive when the rest begins is that of the access pass at this point, whatever was allocated and
-// freed before.
+// The memory that is alive when the rest begins is the access pass's at this point, whatever was allocated and freed
+// before.
 TEST(MatchPrologue, ItsMemoryIsAccountedFor) {
   LogBuilder timing(Pass::kTiming), access(Pass::kAccess);
   const std::uint64_t gone = 32 << 20;
@@ -306,7 +306,7 @@ TEST(MatchPrologue, ItsMemoryIsAccountedFor) {
       timing.host("prefetch").number("va", kBase + gone).number("bytes", 4096).number("to", 0).number("stream", 0)));
   timing.sync("event_record", 9);
   timing.free(kBase + gone);
-  // Memory of the same size as the memory that stays, only in this pass.
+  // Only this pass has this memory, whose size equals that of the memory that stays.
   for (std::uint64_t i = 0; i < 5; ++i) {
     access.alloc(kOther + gone + i * gone, 8 << 20);
     access.launch(named("other" + std::to_string(i)));
@@ -339,7 +339,8 @@ TEST(MatchPrologue, ItsMemoryIsAccountedFor) {
   }
   EXPECT_EQ(merged.summary.lost_quanta, 0u);
   EXPECT_EQ(merged.summary.unmatched_memory, 0u);
-  // The writes to memory that stays, and hints about it; nothing about freed memory, and no time.
+  // The trace has the writes to memory that stays, and hints about it; it has nothing about freed memory, and the
+  // records take no time.
   const auto copies = merged.all<trace::Memcpy>();
   ASSERT_EQ(copies.size(), 1u);
   EXPECT_EQ(copies[0].dst.object, objects[0].id);

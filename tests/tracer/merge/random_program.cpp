@@ -59,7 +59,7 @@ class Writer {
  private:
   void allocate(bool pinned) {
     const std::uint64_t bytes = pinned ? 512 * (1 + random_.below(20)) : kSegmentBytes;
-    // Apart from each other, so that no run of quanta joins two allocations.
+    // Allocations are apart from each other, so that no run of quanta joins two of them.
     const Live object{++last_id_, take(timing_next_), take(access_next_), bytes, false, pinned, 0};
     const char* kind = pinned ? "pinned" : "device";
     timing.alloc(object.timing_va, bytes, kind);
@@ -75,7 +75,8 @@ class Writer {
     return at;
   }
 
-  // Tensors of different places in the two passes: the first free 16 KB of the segment, counted from either end.
+  // Makes a tensor at different places in the two passes: in the first free 16 KB of the segment, counted from either
+  // end.
   void make_tensor() {
     for (const Live& segment : live_) {
       if (segment.tensor || segment.pinned) continue;
@@ -107,7 +108,7 @@ class Writer {
     if (live_.empty()) return;
     const Live gone = live_[random_.below(live_.size())];
     if (!gone.tensor) {
-      while (true) {  // its tensors first, as allocators do
+      while (true) {  // frees its tensors first, as allocators do
         const auto inside =
             std::find_if(live_.begin(), live_.end(), [&](const Live& l) { return l.parent == gone.id; });
         if (inside == live_.end()) break;
@@ -137,7 +138,7 @@ class Writer {
     live_.erase(std::find_if(live_.begin(), live_.end(), [&](const Live& l) { return l.id == gone.id; }));
   }
 
-  // Quanta that one thing can call its own: not those of an object's tensors.
+  // Returns the quanta that belong to this object or tensor alone: an object's without those of its tensors.
   std::vector<bool> own_quanta(const Live& thing) const {
     std::vector<bool> own((thing.bytes + 511) / 512, true);
     for (const Live& other : live_) {
@@ -186,7 +187,7 @@ class Writer {
     out_.push_back(std::move(kernel));
   }
 
-  // Each touched page in some of the slices of the grid, or by mistake in none.
+  // Puts each touched page into some of the grid's slices, or by mistake into none.
   void add_phases(const std::map<std::uint64_t, AccessMode>& touched, LogBuilder::LaunchSpec& spec) {
     const std::uint64_t count = std::min<std::uint64_t>(spec.blocks, 1 + random_.below(6));
     for (std::uint64_t k = 0; k < count; ++k) {
@@ -233,7 +234,7 @@ class Writer {
     const std::uint64_t offset = random_.below(target.bytes);
     std::uint64_t bytes = 1 + random_.below(target.bytes - offset);
     if (!target.tensor && !target.pinned) {
-      return;  // it might lie in a tensor
+      return;  // the memory might lie in a tensor
     }
     timing.copy(target.timing_va + offset, 64, bytes, "htod");
     access.copy(target.access_va + offset, 64, bytes, "htod");
@@ -266,7 +267,7 @@ class Writer {
     iteration_open_ = begin;
   }
 
-  // A launch or an allocation that only one pass has.
+  // Adds a launch or an allocation that only one pass has.
   void odd_things() {
     LogBuilder::LaunchSpec spec;
     spec.name = "odd" + std::to_string(++odd_);
@@ -292,7 +293,7 @@ class Writer {
     out_.push_back(std::move(kernel));
   }
 
-  // A call of the timing pass: 1000 ns after the one before.
+  // Adds a call of the timing pass, 1000 ns after the previous one.
   void passed() {
     gap_ += first_ ? 0 : 1000;
     first_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random program, as the logs of its two passes and as the trace that they must merge into, written down separately.
+// A random program: the logs of its two passes, and the trace that they must merge into, written down separately.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct RandomProgram {
   std::string timing, access;                // logs
   std::vector<uvmsim::trace::Record> trace;  // the expected result of the merge
 
-  // `phases`: launches have random ones, which `trace` leaves out.
+  // If `phases` is set, launches have random phases, which `trace` leaves out.
   RandomProgram(std::uint64_t seed, std::uint32_t steps, bool phases);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs: logs of both passes merge into the trace that was written down beside them.
+// Random programs: the logs of both passes merge into the expected trace.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses that a launch's tensor maps give, and what happens where they do not give all.
+// Accesses that follow from a launch's tensor maps, and the result if these do not give all accesses.
 #include <gtest/gtest.h>
 
 #include "sim/common/error.h"
@@ -13,7 +13,7 @@ constexpr std::uint64_t kT = 0x7f0000000000, kA = 0x7e0000000000, kMiB = 1 << 20
 constexpr std::uint64_t kLeft = 0, kRight = 4 * kMiB, kOut = 8 * kMiB, kWorkspace = 12 * kMiB, kTensorBytes = 2 * kMiB;
 const std::string kName = "matrix_product";
 
-// Rows of 1024 bf16, as many as make `bytes`.
+// Returns a map of rows of 1024 bf16, with as many rows as make `bytes`.
 MapParameter map_at(std::uint32_t offset, std::uint64_t place, std::uint64_t bytes) {
   MapParameter out;
   out.offset = offset;
@@ -63,7 +63,7 @@ class TensorMapsTest : public ::testing::Test {
     merged = merge_logs(timing.text(), access.text());
     return merged.all<trace::Kernel>().back();
   }
-  // Object, quanta and mode of every extent.
+  // Returns object, quanta and mode of every extent.
   static std::string text(const trace::Kernel& kernel) {
     std::string out;
     for (const trace::ObjectAccess& access : kernel.accesses) {
@@ -99,7 +99,7 @@ TEST_F(TensorMapsTest, ReductionsReadAndWrite) {
   EXPECT_EQ(text(last()), "2:0+2048rw 5:0+128rw");
 }
 
-// A copy whose map is not among the parameters: the operator says what it is, and the trace that it did.
+// The map of a copy is not among the parameters: the operator gives the accesses, and the trace records that it did.
 TEST_F(TensorMapsTest, WhatIsNotExplainedComesFromTheOperator) {
   copies(kProduct);
   launch({map_at(176, kLeft, kTensorBytes), map_at(240, kRight, kMiB)});
@@ -123,7 +123,7 @@ TEST_F(TensorMapsTest, WithoutOperatorTheParametersSay) {
   EXPECT_EQ(text(kernel), "2:0+4096r 3:0+2048r 4:0+4096rw 5:0+128rw");
 }
 
-// A copy that the launch does not come to: everything that the operator names is known all the same.
+// The launch does not execute this copy: all that the operator names is known nevertheless.
 TEST_F(TensorMapsTest, ACopyWithoutMapThatNothingMisses) {
   copies(kProduct + ",[2,1,1,2,[624]]");
   launch({map_at(176, kLeft, kTensorBytes), map_at(240, kRight, kMiB), map_at(560, kOut, kTensorBytes)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything of the timing pass but accesses: kinds, gaps, copies, sets, hints, synchronisation, ranges.
+// All records of the timing pass except accesses: kinds, gaps, copies, sets, hints, synchronisation, ranges.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST_F(TimelineTest, KernelWithoutTimes) {
   EXPECT_EQ(merged.summary.untimed, 1u);
 }
 
-// A graph with two nodes of its own and two of a child graph, whose records carry the executable graph's numbers.
+// A graph with two nodes of its own and two of a child graph, whose records have the numbers of the executable graph.
 TEST_F(TimelineTest, TimesOfChildGraphs) {
   const auto node = [this](const char* type, std::uint64_t number) {
     JsonLine line = std::string_view(type) == "launch" ? log.host(type) : JsonLine(type);
@@ -97,7 +97,7 @@ TEST_F(TimelineTest, TimesOfChildGraphs) {
   EXPECT_EQ(durations(), (Durations{{"first", 100}, {"child's first", 300}, {"child's second", 400}, {"last", 200}}));
 }
 
-// A process that uses GPUs 1 and 3 of its machine.
+// The process uses GPUs 1 and 3 of its machine.
 TEST_F(TimelineTest, GpusAreNumberedByTheTrace) {
   const auto launch = [this](int device) {
     JsonLine line = log.host("launch");
@@ -126,7 +126,8 @@ TEST_F(TimelineTest, GpusAreNumberedByTheTrace) {
 // Kernels of the builder end at 52,000 ns.
 class UnseenWaits : public TimelineTest {
  protected:
-  // "k" a kernel, "s" a wait for the device, "r" an event recorded, "(" and ")" marks; in the trace, too.
+  // Builds and merges a program: "k" is a kernel, "s" a wait for the device, "r" a recorded event, "(" and ")" are
+  // marks. Returns the trace in the same letters.
   std::string merged(const std::string& program) {
     std::uint64_t index = 0;
     log.at(60000, 60100);
@@ -174,13 +175,13 @@ TEST_F(UnseenWaits, NoneWhileTheGpuIsAtWork) {
   EXPECT_TRUE(merge().all<trace::Sync>().empty());
 }
 
-// An allocation of a pool is a tensor in memory that stays.
+// An allocation of a pool is a tensor in memory that is not freed.
 TEST_F(TimelineTest, PoolsKeepTheirMemory) {
   log.alloc(kBase, kMiB, "pool");
   log.alloc(kBase + kMiB + 512, kMiB, "pool");
   log.free(kBase, "pool");
   log.alloc(kBase, kMiB / 2, "pool");
-  log.alloc(kBase + 64 * kMiB, kMiB, "pool");  // another piece
+  log.alloc(kBase + 64 * kMiB, kMiB, "pool");  // another part of the pool
   log.free(kBase, "pool");
   const Merged merged = merge();
   const auto objects = merged.all<trace::ObjectAlloc>();
@@ -207,10 +208,10 @@ TEST_F(TimelineTest, PoolsOfAFrameworkWithTensorsStayObjects) {
 
 TEST_F(TimelineTest, GapsLieBetweenCalls) {
   log.at(5000, 6000).launch({});
-  log.at(6500, 9000).alloc(kBase, kMiB);       // 500 before it, its own 2500 are no gap
-  log.at(9300, 9400).tensor_alloc(kBase, 16);  // 300
+  log.at(6500, 9000).alloc(kBase, kMiB);       // 500 ns before it; its own 2500 ns are no gap
+  log.at(9300, 9400).tensor_alloc(kBase, 16);  // a gap of 300 ns
   log.at(9400, 9500).launch({});
-  log.at(9400, 9900).launch({});  // overlaps the call before
+  log.at(9400, 9900).launch({});  // overlaps the previous call
   log.at(20000, 20100).sync();
   const Merged merged = merge();
   const auto kernels = merged.all<trace::Kernel>();
@@ -220,7 +221,7 @@ TEST_F(TimelineTest, GapsLieBetweenCalls) {
   EXPECT_EQ(merged.all<trace::Sync>()[0].host_gap_ns, 10100);
 }
 
-// A thread that waited while another one issued calls: that time is no gap.
+// One thread waits while another one issues calls: that time is no gap.
 TEST_F(TimelineTest, GapsOfSeveralThreads) {
   log.thread(0).at(1000, 1100).launch({});
   log.thread(1).at(1200, 1300).launch({});
@@ -240,14 +241,14 @@ TEST_F(TimelineTest, CopiesAndWhoWaits) {
   log.copy(kBase + 512, pageable, kMiB, "htod");         // 0 waits
   log.copy(kBase, pageable, kMiB, "htod", true);         // 1 pageable: waits
   log.copy(kBase, pageable, 65536, "htod", true);        // 2 small: staged at once
-  log.copy(kBase, kHost, kMiB, "htod", true);            // 3 pinned: does not
+  log.copy(kBase, kHost, kMiB, "htod", true);            // 3 pinned: does not wait
   log.copy(pageable, kBase, 16, "dtoh", true);           // 4 pageable: waits
-  log.copy(kHost, kBase, 16, "dtoh", true);              // 5 does not
+  log.copy(kHost, kBase, 16, "dtoh", true);              // 5 pinned: does not wait
   log.copy(kHost, kBase, 16, "dtoh");                    // 6 waits
   log.copy(kBase, kBase + kMiB, kMiB, "dtod");           // 7 never waits
   log.copy(kBase, kHost, kMiB, "unknown");               // 8 to the device
   log.copy(kBase + kMiB, kBase, kMiB, "unknown", true);  // 9 on the device
-  log.copy(pageable, pageable + kMiB, 4096, "htoh");     // not the GPU's business
+  log.copy(pageable, pageable + kMiB, 4096, "htoh");     // does not concern the GPU
   const auto copies = merge().all<trace::Memcpy>();
   ASSERT_EQ(copies.size(), 10u);
   const std::vector<bool> blocking = {true, true, false, false, true, false, true, false, true, false};
@@ -264,8 +265,8 @@ TEST_F(TimelineTest, CopiesAndWhoWaits) {
 TEST_F(TimelineTest, CopiesReachTensorsAndWholeObjects) {
   log.alloc(kBase, kMiB);
   log.tensor_alloc(kBase + 512, 1024);
-  log.copy(kBase + 1024, 16, 512, "htod");  // in the tensor
-  log.copy(kBase + 1024, 16, 513, "htod");  // beyond it: the object's
+  log.copy(kBase + 1024, 16, 512, "htod");  // lies in the tensor
+  log.copy(kBase + 1024, 16, 513, "htod");  // reaches beyond it, so it is the object's
   const auto copies = merge().all<trace::Memcpy>();
   EXPECT_EQ(copies[0].dst.object, 2u);
   EXPECT_EQ(copies[0].dst.offset, 512u);
@@ -335,7 +336,7 @@ TEST_F(TimelineTest, SetsAndHints) {
 }
 
 TEST_F(TimelineTest, Synchronisation) {
-  log.sync("event_wait", 0xaaaa);  // never recorded: CUDA does not wait
+  log.sync("event_wait", 0xaaaa);  // never recorded, so CUDA does not wait
   log.sync("event_record", 0xbbbb, 2);
   log.sync("event_wait", 0xbbbb, 3);
   log.sync("event_synchronize", 0xbbbb);
@@ -377,7 +378,7 @@ TEST_F(TimelineTest, Ranges) {
   log.range("push", "b");
   log.range("pop");
   log.range("pop");
-  log.range("pop");  // of nothing
+  log.range("pop");  // no range is open
   log.range("push", "open");
   EXPECT_EQ(text_of(merge()), "(a(b))(open)");
 }
@@ -397,10 +398,10 @@ TEST_F(TimelineTest, RangesAcrossIterations) {
   log.iteration(0, false);
   log.range("push", "between");
   log.range("pop");  // between
-  log.range("pop");  // inner, which its iteration closed
+  log.range("pop");  // an inner range, which the end of its iteration closed
   log.iteration(1, true);
   log.range("pop");
-  log.iteration(2, true);  // the end of 1 was not told
+  log.iteration(2, true);  // no line ends iteration 1
   log.iteration(7, false);
   EXPECT_EQ(text_of(merge()), "(outer[0(inner)](between)[1])[2]");
 }
@@ -431,7 +432,7 @@ TEST_F(TimelineTest, UvmEventsComeWhereTheyHappened) {
   EXPECT_EQ(std::get<trace::UvmCounter>(merged.records[4]).object, trace::kNoObject);
 }
 
-// The program may synchronise again seconds later, on its way out.
+// The program may synchronise again seconds later, before it exits.
 TEST_F(TimelineTest, LastIterationEndsWithTheSynchronisationBehindItsWork) {
   log.alloc(kBase, kMiB);
   log.iteration(0, true);
@@ -463,7 +464,7 @@ TEST_F(TimelineTest, KilledProgram) {
   log.launch({});
   const std::string whole = log.text(false);
   for (std::size_t length = whole.find('\n') + 1; length <= whole.size(); ++length) {
-    merge_logs(whole.substr(0, length), "");  // checks that the records make sense together
+    merge_logs(whole.substr(0, length), "");  // checks that the records are consistent
   }
   using Attribute = std::pair<std::string, std::string>;
   EXPECT_THAT(merge_logs(whole, "").header.attributes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process takes of the GPU beside its allocations, from the log of the memory pass to the trace.
+// The GPU memory that a process takes besides its allocations, from the log of the memory pass to the trace.
 #include "tracer/merge/unmanaged_memory.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ class UnmanagedMemoryTest : public ::testing::Test {
     }
     return out;
   }
-  // What a trace of these iterations becomes: "i0" for a mark, "+id:MiB" and "-id" for memory.
+  // Returns the records of a trace of these iterations: "i0" for a mark, "+id:MiB" and "-id" for memory.
   std::string put_into(const std::vector<std::uint64_t>& iterations) {
     std::vector<trace::Record> records = {trace::ObjectAlloc{7, trace::ObjectKind::kManaged, 4096, 0, 0}};
     for (const std::uint64_t index : iterations) {
@@ -68,7 +68,7 @@ TEST_F(UnmanagedMemoryTest, MostOfEachIteration) {
   EXPECT_EQ(levels(), "0:0:110 1:0:108 2:0:112");
   EXPECT_EQ(read().text(), "112.0 MiB: cuLaunchKernel 92.0, cuStreamCreate 20.0");
   EXPECT_EQ(put_into({0, 1, 2}), " i0 +8:110 i1 -8 +9:108 i2 +10:4");
-  // A trace that begins later has what is there by then.
+  // A trace that begins later has the memory that is taken by then.
   EXPECT_EQ(put_into({2}), " i2 +8:110 -8 +9:108 +10:4");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A convolution as cuDNN runs it on Hopper: transforms into a workspace, a kernel that cannot be instrumented, and a
-// transform out of it.
+// transform out of the workspace.
 #include "tracer/merge/workspaces.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class WorkspacesTest : public ::testing::Test {
   std::size_t guessed(std::vector<trace::ObjectAccess> accesses, std::uint32_t stream = 0) {
     return launch(trace::Coverage::kOperatorSchema, std::move(accesses), stream);
   }
-  // The input becomes the workspace's first half, the output comes from its second.
+  // The input is transformed into the workspace's first half, and the output is read from its second half.
   std::size_t convolution(std::uint32_t stream_out = 0) {
     make(kInput, kQuanta);
     make(kOutput, kQuanta);
@@ -87,7 +87,7 @@ TEST_F(WorkspacesTest, SumsOfPartsAreWrittenByTheGuessAndTheOutputByTheirReader)
   seen({{kWeights, {{0, kQuanta, kW}}}, {kWorkspace, {{0, kQuanta, kR}}}});
   complete_workspaces(records);
   ASSERT_EQ(accesses(place).size(), 2u);
-  EXPECT_EQ(accesses(place)[0].object, kInput);  // no other kernel handed it over
+  EXPECT_EQ(accesses(place)[0].object, kInput);  // no other kernel wrote the workspace
   EXPECT_EQ(accesses(place)[1].object, kWorkspace);
 }
 

@@ -23,7 +23,7 @@ class WorldTest : public ::testing::Test {
  protected:
   LogBuilder log{Pass::kTiming};
 
-  // The world after all events.
+  // Returns the world after all events.
   World& replay() {
     read_ = read_log(log.text(), "log", std::nullopt);
     world_ = std::make_unique<World>(read_);
@@ -44,7 +44,7 @@ class WorldTest : public ::testing::Test {
   }
 
   std::vector<ThingIndex> freed;
-  std::vector<std::size_t> freed_after;  // by event: how many were freed so far
+  std::vector<std::size_t> freed_after;  // number of frees so far, by event
   std::uint64_t missed = 0;
 
  private:
@@ -65,8 +65,8 @@ TEST_F(WorldTest, TensorsLieInObjects) {
   EXPECT_EQ(world.repairs(), 0u);
 }
 
-// A quantum inside a tensor is the tensor's, up to the end of the last quantum that it has asked for; all else is the
-// object's.
+// A quantum inside a tensor belongs to the tensor, up to the end of the last quantum that it requested; all others
+// belong to the object.
 TEST_F(WorldTest, CutsAmongTensorsAndTheirObject) {
   log.alloc(kBase, 1 << 20);
   log.tensor_alloc(kBase + 1024, 1000);
@@ -80,7 +80,7 @@ TEST_F(WorldTest, CutsAmongTensorsAndTheirObject) {
   EXPECT_EQ(missed, 1024u);
 }
 
-// Pinned memory may begin anywhere: a quantum that two things share belongs to both.
+// Pinned memory may begin at any address: a quantum that two allocations share belongs to both.
 TEST_F(WorldTest, SharedQuantum) {
   log.alloc(kBase, 700, "pinned");
   log.alloc(kBase + 800, 700, "pinned");
@@ -93,8 +93,8 @@ TEST_F(WorldTest, TensorIsReusableWhenTheAllocatorSaysSo) {
   log.alloc(kBase, 1 << 20);
   log.tensor_alloc(kBase, 512);        // 1
   log.tensor_alloc(kBase + 512, 512);  // 2
-  log.tensor_free(kBase);              // event 3: a done follows
-  log.tensor_free(kBase + 512);        // event 4: none does
+  log.tensor_free(kBase);              // event 3: a "done" follows
+  log.tensor_free(kBase + 512);        // event 4: no "done" follows
   log.tensor_free(kBase, true);        // event 5
   replay();
   EXPECT_EQ(freed, (std::vector<ThingIndex>{2, 1}));
@@ -104,7 +104,7 @@ TEST_F(WorldTest, TensorIsReusableWhenTheAllocatorSaysSo) {
 TEST_F(WorldTest, DoneOfAnEarlierTensorAtTheSameAddress) {
   log.alloc(kBase, 1 << 20);
   log.tensor_alloc(kBase, 512);
-  log.tensor_free(kBase);  // no done before the address is used again
+  log.tensor_free(kBase);  // no "done" before the address is used again
   log.tensor_alloc(kBase, 512);
   log.tensor_free(kBase);
   log.tensor_free(kBase, true);
@@ -125,23 +125,23 @@ TEST_F(WorldTest, FreeOfASegmentTakesItsTensors) {
 
 TEST_F(WorldTest, LaterEventsAreBelieved) {
   log.alloc(kBase, 1 << 20);
-  log.alloc(kBase + 4096, 1 << 20);  // overlaps: the free was not seen
-  log.free(kBase);                   // of nothing
-  log.tensor_free(kBase);            // of nothing
-  log.tensor_free(kBase, true);      // may come late
+  log.alloc(kBase + 4096, 1 << 20);  // overlaps, so the free was not recorded
+  log.free(kBase);                   // no allocation is there
+  log.tensor_free(kBase);            // no tensor is there
+  log.tensor_free(kBase, true);      // may be late
   const World& world = replay();
   EXPECT_EQ(freed, (std::vector<ThingIndex>{0}));
   EXPECT_EQ(world.repairs(), 3u);
 }
 
-// A pool of the driver, announced around or after what the program allocates from it.
+// The driver's pool is announced around or after the program's allocations in it.
 TEST_F(WorldTest, TheProgramsMemoryComesBeforeTheDrivers) {
   log.alloc(kBase, 32 << 20, "module");
   log.alloc(kBase + 4096, 4096, "pool");
   log.alloc(kBase, 64 << 20, "module");
   log.alloc(kBase + 8192, 4096, "pool");
   const World& world = replay();
-  EXPECT_EQ(world.things().size(), 4u);  // the first module, the pool and what lies in it
+  EXPECT_EQ(world.things().size(), 4u);  // the first module, the pool and the pool's content
   EXPECT_EQ(freed, (std::vector<ThingIndex>{0}));
   EXPECT_EQ(world.repairs(), 0u);
 }

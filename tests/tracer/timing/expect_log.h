@@ -15,7 +15,7 @@
 inline const std::string kContext = R"({"do":"context","id":1,"device":0})"
                                     "\n";
 
-// The fields of `event` that `wanted` names, for a comparison that reads well.
+// Returns the fields of `event` that `wanted` names, so that a failed comparison shows only those.
 inline nlohmann::json part(const nlohmann::json& event, const nlohmann::json& wanted) {
   nlohmann::json out;
   for (const auto& [key, value] : wanted.items()) {
@@ -25,7 +25,7 @@ inline nlohmann::json part(const nlohmann::json& event, const nlohmann::json& wa
 }
 #define EXPECT_FIELDS(event, text) EXPECT_EQ(part(event, nlohmann::json::parse(text)), nlohmann::json::parse(text))
 
-// A log that ran to its end, of a program that the recording left alone.
+// Expects a log that ran to its end, of a program whose behaviour the recording did not change.
 inline void expect_whole(const Played& played) {
   EXPECT_EQ(played.exit_status, 7);
   EXPECT_EQ(played.standard_error, "");

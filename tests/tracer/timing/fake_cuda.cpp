@@ -121,7 +121,7 @@ CUresult cuKernelGetName(const char** name, CUkernel kernel) {
   return CUDA_SUCCESS;
 }
 
-// FAKE_CUDA_NO_MAPS: the driver refuses to encode tensor maps.
+// If FAKE_CUDA_NO_MAPS is set, the driver refuses to encode tensor maps.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* va,
                                 const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* element_strides, CUtensorMapInterleave interleave,

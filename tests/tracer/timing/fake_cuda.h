@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda that answers only what the timing pass asks: layouts of kernel parameters, graphs,
-// tensor maps, and the GPU's name.
+// A libcuda that answers only the queries of the timing pass: layouts of kernel parameters, graphs, tensor maps, and
+// the GPU's name.
 #pragma once
 
 #include <cuda.h>
@@ -35,8 +35,8 @@ struct Cuda {
   std::map<std::uint64_t, Node> nodes;
   std::uint64_t capturing_stream = ~0ull;
   std::map<int, std::size_t> free_bytes;              // by GPU
-  std::map<std::uint64_t, std::uint64_t> pool_bytes;  // what a pool holds back, by its handle
-  std::uint64_t graph_bytes = 0;                      // what graphs hold back on GPU 0
+  std::map<std::uint64_t, std::uint64_t> pool_bytes;  // bytes that a pool holds back, by its handle
+  std::uint64_t graph_bytes = 0;                      // bytes that graphs hold back on GPU 0
   int current_device = 0;                             // below 0: the thread has no context
 };
 

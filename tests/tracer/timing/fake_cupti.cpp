@@ -13,7 +13,7 @@ CUptiResult result_from(const char* variable) {
   return text == nullptr ? CUPTI_SUCCESS : static_cast<CUptiResult>(std::atoi(text));
 }
 
-// Sizes of what CUPTI 13 emits.
+// Returns the size of a record as CUPTI 13 emits it.
 std::size_t record_bytes(const CUpti_Activity& record) {
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libcupti that has no GPU: the player plays driver calls and records into whoever subscribed. What it answers comes
-// from the environment, so that tests choose it:
-//   FAKE_CUPTI_HOLDER   subscribing fails, this tool holds CUPTI      FAKE_CUPTI_SUBSCRIBE  result of subscribing
-//   FAKE_CUPTI_ENABLE   result of enabling activity kinds             FAKE_CUPTI_UVM        result of configuring
-//   counters FAKE_CUPTI_DROPPED  records lost, told once                       FAKE_CUPTI_VERSION    what
-//   cuptiGetVersion says
+// A libcupti without a GPU: the player sends driver calls and records to the subscriber. Tests choose its answers by
+// the environment:
+//
+//     FAKE_CUPTI_HOLDER     subscribing fails, because this tool holds CUPTI
+//     FAKE_CUPTI_SUBSCRIBE  result of subscribing
+//     FAKE_CUPTI_ENABLE     result of enabling activity kinds
+//     FAKE_CUPTI_UVM        result of configuring counters
+//     FAKE_CUPTI_DROPPED    number of lost records, reported once
+//     FAKE_CUPTI_VERSION    the version that cuptiGetVersion returns
 #pragma once
 
 #include <cupti.h>
@@ -22,17 +25,17 @@ struct Cupti {
   CUpti_CallbackFunc callback = nullptr;
   void* user = nullptr;
   std::set<std::pair<int, std::uint32_t>> enabled;  // domain and id
-  std::set<int> domains;                            // enabled whole
+  std::set<int> domains;                            // domains that are enabled as a whole
   std::set<int> kinds;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the following members
   std::vector<std::vector<std::uint8_t>> records;
   bool dropped_told = false;
-  // Set when CUPTI was asked for counters before a context existed: real CUPTI refuses that.
+  // Set if CUPTI was asked for counters before a context existed, which real CUPTI refuses.
   bool context_exists = false;
 
-  // Calls the subscriber if it enabled this.
+  // Calls the subscriber if it enabled this callback.
   void call(CUpti_CallbackDomain domain, std::uint32_t id, const void* data) const;
   template <typename Record>
   void add_record(const Record& record) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory pass: which call took how much of which GPU.
+// The memory pass: which call took how much of each GPU's memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,7 +57,8 @@ TEST(MemoryPass, OthersAreToldApart) {
   EXPECT_FIELDS(taken[1], R"({"call":"cuLaunchKernel","taken":7})");
 }
 
-// Tensors of pools and graphs are recorded as such; what the pools hold back for them is not taken by the process.
+// Tensors of pools and graphs are recorded as such; memory that the pools hold back does not count as taken by the
+// process.
 TEST(MemoryPass, PoolsHoldFreeMemory) {
   const Played played = play_memory(kContext + R"(
 {"call":"cuStreamSynchronize","stream":0}

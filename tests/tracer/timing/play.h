@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the player on a script and reads what it left.
+// Runs the player on a script and reads its log.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -25,9 +25,9 @@ struct PlayOptions {
   std::map<std::string, std::string> environment = {};
   std::string library = UVMTRACE_TIMING_LIBRARY;
   std::string pass = "timing";
-  // In the player's process before it starts, with the folder of logs.
+  // Runs in the player's process before it starts, with the folder of logs.
   std::function<void(const std::filesystem::path&)> prepare = {};
 };
 
-// `script`: the player's JSON lines.
+// `script` holds the player's JSON lines.
 Played play(const std::string& script, const PlayOptions& options = {});

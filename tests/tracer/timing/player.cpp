@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that uses CUDA, as the timing pass sees it: loads the injection library like the driver does and plays a
-// script of JSON lines into it through the fake CUPTI and driver that it is linked with.
+// A program that uses CUDA, as the timing pass sees it. It loads the injection library as the driver does and plays a
+// script of JSON lines into it, through the fake CUPTI and the fake driver with which it is linked.
 //
-// A line has "call" (player_calls.h) or "do": context, module (was loaded), node (declares a graph's node), nodes_made
-// (a capture made one), device (is current), others (take memory), iteration, record (of the GPU's work), push and pop
-// (NVTX), sleep, flush, kill, limit (of file sizes), fork, threads, measure. Usage: player LIBRARY SCRIPT
+// A line has "call" (player_calls.h) or "do". The values of "do" are: context, module (is loaded), node (declares a
+// graph's node), nodes_made (a capture makes one), device (becomes current), others (take memory), iteration, record
+// (of the GPU's work), push and pop (NVTX), sleep, flush, kill, limit (of file sizes), fork, threads, measure. Usage:
+// player LIBRARY SCRIPT
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/resource.h>
@@ -135,7 +136,7 @@ void add_record(const json& line) {
   }
 }
 
-// "file": its bytes in hexadecimal.
+// "file" holds the module's bytes in hexadecimal.
 void load_module(const json& line) {
   const std::vector<unsigned char> file = uvmtrace::maps_test::bytes_of(line.at("file").get<std::string>());
   CUpti_ModuleResourceData module{};

@@ -69,7 +69,7 @@ void both_sites(const json& line, std::uint32_t id, const Parameters* parameters
   fake::cupti().call(CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
 }
 
-// "params": one list of 8-byte words for each parameter; tells the fake driver the function's layout.
+// "params" is one list of 8-byte words for each parameter. Tells the fake driver the function's layout.
 void kernel_parameters(const json& line, Storage& s) {
   fake::Function& function = fake::cuda().functions[u64(line, "function")];
   if (function.name.empty()) {
@@ -116,7 +116,7 @@ CUmemLocation location(const json& line) {
   return place;
 }
 
-// A 2-D or 3-D copy between device addresses (or from the host with "from_host").
+// Plays a 2-D or 3-D copy between device addresses (or from the host with "from_host").
 template <typename Copy>
 void fill_copy(const json& line, Copy& copy) {
   copy.srcMemoryType = line.value("from_host", false) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -154,7 +154,7 @@ std::map<std::string, Play>& plays() {
 }
 
 #define ID(name) CUPTI_DRIVER_TRACE_CBID_##name
-// Names are pasted at once: cuda.h has macros of some of them.
+// The names are pasted immediately, because cuda.h defines macros with some of them.
 #define PLAY_ONE(text, id, type, ...)                \
   plays()[text] = [](const json& line, Storage& s) { \
     type p{};                                        \
@@ -345,7 +345,8 @@ void add_graphs() {
 
 }  // namespace
 
-// "takes": bytes of the GPU's memory; "pool" with "pool_takes": what a pool takes of it to hold back; "graph_takes".
+// "takes" gives the bytes of the GPU's memory that the call takes; "pool" with "pool_takes" the bytes that a pool takes
+// and holds back; "graph_takes" those of graphs.
 void change_memory(const json& line) {
   fake::Cuda& cuda = fake::cuda();
   const auto take = [&](const char* key) {

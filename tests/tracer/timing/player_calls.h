@@ -6,11 +6,12 @@
 
 namespace player {
 
-// `line` has "call", the name of a driver function with its version, and its parameters; "corr" (else counted up),
-// "result" (0), "context" (1). Ends the program on a call that it does not know.
+// `line` has "call", which is the name of a driver function with its version, and the function's parameters. Optional
+// are "corr" (default: counted up), "result" (default 0) and "context" (default 1). Ends the program on an unknown
+// call.
 void play_call(const nlohmann::json& line);
 
-// What a line says of the GPU's memory, which every call may change, and another process.
+// Changes the GPU's memory as a line of a call, or of another process, says.
 void change_memory(const nlohmann::json& line);
 
 }  // namespace player

@@ -31,7 +31,8 @@ MapArguments matrix(std::uint64_t va) {
   return out;
 }
 
-// Maps as cuBLAS leaves them: a number in a stride beyond the rank, and a bit that the driver does not set.
+// Returns a map as cuBLAS leaves it: with a number in a stride beyond the rank, and with a bit that the driver does not
+// set.
 MapBytes of_library(std::uint64_t va) {
   MapBytes out = uvmtrace::maps_test::Encoder{}.whole(matrix(va));
   out[8] |= 2;
@@ -39,7 +40,7 @@ MapBytes of_library(std::uint64_t va) {
   return out;
 }
 
-// A launch of a kernel that loads by one map and stores by another, all its parameters in one buffer.
+// Returns a launch of a kernel that loads by one map and stores by another, with all its parameters in one buffer.
 std::string launch(const MapBytes& in, const MapBytes& out) {
   std::vector<unsigned char> buffer(kSecond + out.size());
   std::copy(in.begin(), in.end(), buffer.begin() + kFirst);
@@ -94,7 +95,7 @@ TEST(TensorMaps, MapsOfALibraryAreReadFromTheLaunch) {
   EXPECT_EQ(launches[1].at("maps"), json::array({expected_map(kSecond, kOut)}));
 }
 
-// An address that is not alive, or a map that reaches beyond its allocation, is none.
+// A map whose address is not allocated, or that reaches beyond its allocation, does not count as a map.
 TEST(TensorMaps, OtherMemoryIsNoMap) {
   const Played played =
       play(allocated() + loaded_module() + launch(of_library(kIn + 4 * kBytes - 4096), of_library(kOut + 16)));
@@ -113,7 +114,7 @@ TEST(TensorMaps, ADriverThatIsNotUnderstoodIsSaid) {
   PlayOptions options;
   options.environment["FAKE_CUDA_NO_MAPS"] = "1";
   const Played played = play(allocated() + loaded_module() + launch(of_library(kIn), of_library(kOut)), options);
-  EXPECT_EQ(played.exit_status, 7);  // the player's own
+  EXPECT_EQ(played.exit_status, 7);  // the player's own exit status
   ASSERT_EQ(played.of("tensor_maps").size(), 1u);
   EXPECT_EQ(played.of("tensor_maps")[0].at("verified"), 0);
   EXPECT_NE(played.of("tensor_maps")[0].at("why").get<std::string>().find("refuses"), std::string::npos);

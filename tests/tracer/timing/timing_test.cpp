@@ -98,7 +98,7 @@ TEST(Timing, LaunchesWithPointersInTheirParameters) {
   EXPECT_FIELDS(launches[2], R"({"params":[1114111,2097160]})");
   EXPECT_FIELDS(launches[3], R"({"name":"ex","grid":[5,1,1],"shared_bytes":16,"stream":0,"params":[2097152]})");
   EXPECT_FIELDS(launches[4], R"({"name":"coop","params":[]})");
-  // The parameter begins at offset 4: its aligned word lies across the two.
+  // The parameter begins at offset 4, so its aligned word lies across two words.
   EXPECT_FIELDS(launches[5], R"({"name":"odd","params":[]})");
   EXPECT_FIELDS(launches[6], R"({"name":"late","params":[]})");
   ASSERT_THAT(played.of("kernel"), SizeIs(1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timing pass when something is wrong: one line, and the program goes on.
+// Errors in the timing pass: it prints one line, and the program continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -69,7 +69,7 @@ TEST(TimingTrouble, LostRecordsAreCounted) {
                              {.environment = {{"FAKE_CUPTI_DROPPED", "12"}}});
   EXPECT_EQ(played.exit_status, 7);
   EXPECT_THAT(played.of("kernel"), SizeIs(1));
-  EXPECT_EQ(played.events.back().at("dropped"), 13);  // and the one that never ended
+  EXPECT_EQ(played.events.back().at("dropped"), 13);  // and one for the call that never ended
 }
 
 TEST(TimingTrouble, FullDisk) {

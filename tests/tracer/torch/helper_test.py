@@ -73,7 +73,7 @@ class HelperTest(unittest.TestCase):
         )
 
     def run_program(self, program, **settings):
-        """Events and what was said on stderr; the program must end well."""
+        """Runs a program, which must exit with 0; returns the events and the text on stderr."""
         process = self.start(program, **settings)
         self.output, errors = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 0, errors)
@@ -203,7 +203,7 @@ class HelperTest(unittest.TestCase):
             from torch.optim.optimizer import Sgd
             frames = torch._C._dynamo.eval_frame
             seen = []
-            class Compiled(Module):  # its forward is what the compiler takes over
+            class Compiled(Module):  # the compiler handles its forward
                 def forward(self):
                     seen.append(frames.callback)
                     torch.compiler.tracing = True
@@ -213,7 +213,7 @@ class HelperTest(unittest.TestCase):
                     torch.compiler.tracing = False
             model = Compiled()
             frames.set_eval_frame("dynamo")
-            # Every frame of the helper that runs under the compiler must be one that it passes over.
+            # The compiler must skip every frame of the helper that runs under it.
             def profile(frame, event, argument):
                 if event == "call" and "uvmtrace" in frame.f_code.co_filename and frames.callback is not None:
                     if frame.f_code not in frames.skipped:

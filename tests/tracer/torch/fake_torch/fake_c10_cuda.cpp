@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caching allocator that does nothing but tell its trackers what the test says.
+// A caching allocator that only reports the test's actions to its trackers.
 #include <c10/cuda/CUDACachingAllocator.h>
 
 #include <cstdlib>

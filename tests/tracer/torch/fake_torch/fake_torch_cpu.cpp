@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs operators that a test describes in words: fake_operator(NAME, ARGUMENTS, RESULTS).
+// Runs operators that a test describes as text: fake_operator(NAME, ARGUMENTS, RESULTS).
 //
-// Arguments and results are separated by spaces, each USE=VALUE. USE: r without alias, v a view, w written, o written
-// and named only. VALUE: a number that is no tensor, ADDRESS/SIZES/STRIDES/ELEMENT of a CUDA tensor, the same with
-// /host, or [VALUE;VALUE].
+// Arguments and results are separated by spaces, each USE=VALUE. USE is r (no alias), v (a view), w (written) or o
+// (written, and passed by name only). VALUE is a number that is no tensor, ADDRESS/SIZES/STRIDES/ELEMENT of a CUDA
+// tensor, the same with /host, or [VALUE;VALUE].
 #include <ATen/record_function.h>
 
 #include <sstream>

@@ -8,7 +8,8 @@ __version__ = os.environ.get("FAKE_TORCH_VERSION", "2.0.fake")
 
 
 class _EvalFrame:
-    """The compiler's hooks: the callback that it asks about frames (None: none), and the code that it skips."""
+    """The compiler's hooks: the callback that is asked about frames (None: no callback), and the code that the compiler
+    skips."""
 
     callback = None
     skipped = []
@@ -39,7 +40,8 @@ class compiler:
 
 
 def fake_library(name):
-    """A compiled one: c10_cuda with fake_entry(action, address, size, stream), torch_cpu with fake_operator(...)."""
+    """Returns a compiled library: c10_cuda with fake_entry(action, address, size, stream), torch_cpu with
+    fake_operator(...)."""
     return ctypes.CDLL(os.path.join(os.path.dirname(__file__), "lib", f"lib{name}.so"))
 
 

@@ -3,7 +3,7 @@ class Module:
     def __init__(self, **children):
         self.children = children
 
-    def __eq__(self, other):  # as some programs' modules do, which makes them unhashable
+    def __eq__(self, other):  # some programs' modules define __eq__, which makes them unhashable
         return isinstance(other, Module)
 
     def named_modules(self, prefix=""):
