@@ -152,7 +152,7 @@ class ComponentGpu {
     }
   }
 
-  // Each SM by itself, then the fault unit.
+  // Computes each SM separately, then the fault unit.
   void compute(std::int64_t until, std::vector<SmallFault>& buffer) {
     for (std::uint32_t i = 0; i < sms_.size(); ++i) serve(i, until);
     unit_.take(Nanoseconds(until), [&](Nanoseconds arrival, std::uint32_t sm, const RequestRun& run) {

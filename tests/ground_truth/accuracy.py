@@ -6,7 +6,7 @@
     accuracy.py UVMSIM --update    and write it into docs/accuracy.md, its lines into README.md, and the programs
                                    beyond memory into docs/how_right.md
     accuracy.py UVMSIM --update-programs   the same, but run only the programs of others, and keep the other rows
-    accuracy.py --readme           whether the README's lines are those of docs/accuracy.md; runs nothing
+    accuracy.py --readme           check that the README's lines are those of docs/accuracy.md; run nothing
 
 A row is a kind of experiment of one file, a program beyond memory, or a whole model. "held out": nothing was chosen
 by it; "fitted on": a number was; "looked at": structure was, no number.
@@ -33,7 +33,7 @@ HOW_RIGHT = os.path.join(TOP, "docs", "how_right.md")
 ACCURACY, BEYOND = "accuracy", "beyond-memory"  # the marks in these pages
 HELD_OUT, FITTED, LOOKED = "held out", "fitted on", "looked at"
 
-# File, system, what it is, and how each class of it was used.
+# File, system, description, and how each class of its experiments was used.
 FILES = [
     ("two_part_h200.jsonl.zst", "h200-sxm-pcie5", "H200, unobserved", lambda one: half_by_sha(one)),
     ("two_part_calls_h200.jsonl.zst", "h200-sxm-pcie5", "H200, unobserved", lambda one: half_by_sha(one)),
@@ -83,7 +83,7 @@ CLASSES = {
 
 @dataclass
 class Row:
-    place: str  # the machine
+    place: str  # the machine on which it was measured
     what: str
     use: str
     errors: dict  # name: signed error of the time in percent
@@ -116,7 +116,8 @@ def error_of(pair):
 
 
 def one_pass_of(file):
-    """The campaign with products of one pass, as passes after the first repeat it and all of them take hours."""
+    """Returns the campaign with products of one pass, because passes after the first repeat it and all of them take
+    hours."""
     with open(os.path.join(FOLDER, "data", file), encoding="utf-8") as opened:
         experiments = [json.loads(line) for line in opened]
     for one in experiments:
@@ -174,7 +175,7 @@ def milliseconds(ns):
 
 
 def beyond_line(place, one, use):
-    """A steady step of the program where it has one, else all steps that were measured."""
+    """Returns the line of a steady step of the program if it has one, otherwise of all measured steps."""
     run = one["campaign"]
     measured_steps = [step["time_ns"] for step in run["steps"] if "measured" in step["time_ns"]]
     if run.get("steady_ns"):
@@ -230,7 +231,7 @@ def beyond_table(rows):
 
 
 def table_of(rows, kept=()):
-    """`kept`: lines of the old table that stay. The worst first."""
+    """Returns the table, the worst first. `kept`: lines of the old table that stay."""
     lines = list(kept)
     for row in rows:
         what = f"{row.what} (beyond memory)" if row.beyond else row.what
@@ -249,7 +250,7 @@ def parsed_line(line):
 
 
 def parsed(table):
-    """[(machine, what, use, n, median, worst, which)] of a table of this script."""
+    """Returns [(machine, what, use, n, median, worst, which)] of a table that this script wrote."""
     return [row for row in map(parsed_line, table.splitlines()) if row]
 
 
@@ -282,7 +283,8 @@ def readme_lines(table):
                 continue
             count = sum(row[3] for row in chosen)
             worst = max(chosen, key=lambda row: abs(row[5]))
-            # For rows with several experiments: the median of medians, weighted by their numbers of experiments.
+            # For rows with several experiments, takes the median of the rows' medians, weighted by their numbers of
+            # experiments.
             medians = sorted(median for row in chosen for median in [row[4]] * row[3])
             lines.append(
                 f"| {name}, {label} | {count} | {statistics.median(medians):.1f} % | {worst[5]:+.1f} % ({worst[0]}, {worst[6]}) |"

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What measured fault batches held and where their time went, from the events alone: nothing is simulated.
+"""Prints the contents of measured fault batches and the parts of their time, from the events alone: nothing is
+simulated.
 
     batch_contents.py [--only REGEX]
 
-Of experiments whose memory is on the host at first, because then the copies show the pages: library calls that may be
-looked at (dev() in tracer/ground_truth/call_classes.py), loops, and one thread that touches page after page. First batches
-are left out; so are those that wait more than 120 us for their first copy (a late start of the driver).
+It uses experiments whose memory is first on the host, because the copies then show the pages: library calls that may
+be looked at (dev() in tracer/ground_truth/call_classes.py), loops, and one thread that touches page after page.
+First batches are left out, and so are batches that wait more than 120 us for their first copy (a late start of the
+driver).
 
-lead: from the batch's first fault, or from the end of the batch before if that is later, to the first copy. tail: from the
-end of the last copy to the batch's end. raw: faults of the lowest page times pages. pages by first fault: over the median
-of the same experiment. Exit status 2 if a file is missing.
+lead: from the batch's first fault, or from the end of the previous batch if that is later, to the first copy. tail:
+from the end of the last copy to the batch's end. raw: faults of the lowest page times pages. pages by first fault:
+relative to the median of the same experiment. Exit status 2 if a file is missing.
 """
 import argparse
 import json
@@ -26,11 +28,11 @@ import call_classes  # noqa: E402
 
 PAGE, STRETCH, BLOCK = 4096, 65536, 2 << 20
 LATE_NS = 120000
-AWAKE_NS = 2000  # a fault that comes within this after the batch before finds the driver's thread awake
+AWAKE_NS = 2000  # a fault within this time after the previous batch finds the driver's thread awake
 
 
 def batches_of(experiment):
-    """Batches but the first, each with its copies."""
+    """Yields all batches but the first, each with its copies."""
     library = "tensors" in experiment
     events = [event for event in experiment["events"] if isinstance(event, list)]
     place = (lambda e: (e[3], experiment["tensors"][e[3]]["va_offset_in_2m"] + e[4])) if library else (

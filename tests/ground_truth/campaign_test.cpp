@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shipped campaigns, replayed: what others published of programs beyond GPU memory against the model. The longest
-// in fewer steps than were measured, so that all of them take a minute; `uvmsim validate` replays them whole.
+// Replays the shipped campaigns: published results of programs beyond GPU memory against the model. The longest are
+// replayed in fewer steps than were measured, so that all of them take a minute; `uvmsim validate` replays them whole.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ void shorten_passes(validate::Campaign& campaign) {
   campaign.finish_ns.reset();
 }
 
-// Steps beyond these repeat the ones before them. Sums over the whole run then have nothing to be compared with, but
-// for the CPU faults, which all come first.
+// Steps beyond these repeat earlier ones. Sums over the whole run then cannot be compared, except for the CPU faults,
+// which all come first.
 void shorten(validate::Campaign& campaign) {
   if (campaign.program == validate::CampaignProgramKind::kLayerProducts) return shorten_passes(campaign);
   if (campaign.program == validate::CampaignProgramKind::kMemoryPasses) {
@@ -60,7 +60,7 @@ void shorten(validate::Campaign& campaign) {
 
 validate::Validation replay(const CampaignFile& file) {
   validate::ExperimentFile experiments = read(file);
-  // P1_R3 does the same with a larger array; the thrashing of mvt_1.50 takes minutes with the model's checks.
+  // P1_R3 tests the same with a larger array; the thrashing of mvt_1.50 takes minutes with the model's checks.
   std::erase_if(experiments.experiments,
                 [](const auto& experiment) { return experiment.name == "P1_R2" || experiment.name == "mvt_1.50"; });
   for (validate::Experiment& experiment : experiments.experiments) shorten(*experiment.campaign);
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, Campaigns, ::testing::ValuesIn(kCampaignFiles
   return name;
 });
 
-// No cost of the A30 was fitted, so its times are to lie within the range that is printed for such systems.
+// No cost of the A30 was fitted, so its times must lie within the range that is printed for such systems.
 TEST(CarriedOverCosts, RangeHoldsTheTimesOfAMachineThatNothingWasFittedTo) {
   validate::ExperimentFile file = read({"oversubscribed_a30.jsonl", ""});
   std::erase_if(file.experiments,

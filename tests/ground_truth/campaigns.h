@@ -10,7 +10,7 @@ namespace uvmsim::ground_truth {
 
 struct CampaignFile {
   const char* name;    // in data/
-  const char* system;  // that it was measured on
+  const char* system;  // the system that it was measured on
 };
 inline constexpr CampaignFile kCampaignFiles[] = {
     {"oversubscribed_rtx5070ti.jsonl", "rtx5070ti-pcie5"},
@@ -22,7 +22,7 @@ inline constexpr CampaignFile kCampaignFiles[] = {
     {"oversubscribed_v100.jsonl", "v100-pcie-16g"},
 };
 
-// The campaigns of all files.
+// Returns the campaigns of all files.
 std::vector<validate::Experiment> campaigns();
 
 }  // namespace uvmsim::ground_truth

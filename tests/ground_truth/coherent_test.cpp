@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published measurements on machines with a coherent link, replayed with arrays of a 32nd of the size: every launch
-// takes the same time per byte. `uvmsim validate` replays them whole.
+// Replays published measurements on machines with a coherent link, with arrays of a 32nd of the size, because every
+// launch takes the same time per byte. `uvmsim validate` replays them whole.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(CoherentGroundTruth, EveryLaunchOnGh200IsWithinItsLimit) {
   }
 }
 
-// The copies by one block come in the measured order at every launch, as far as they differ by more than a tenth.
+// The copies of one block are in the measured order at every launch, if they differ by more than a tenth.
 TEST(CoherentGroundTruth, CopiesOfSystemMemoryComeInOrder) {
   const std::vector<Replayed>& all = gh200();
   for (std::size_t launch = 1; launch < 5; ++launch) {
@@ -84,9 +84,9 @@ TEST(CoherentGroundTruth, CopiesOfSystemMemoryComeInOrder) {
   }
 }
 
-// Two kinds of launch are left out: those of memory that the GPU accesses by a hint, which access counters slow down in
-// the measurement and not in the model, and the fifth launch of managed memory beyond the GPU's, which took longer than
-// those before.
+// Two kinds of launches are left out: launches on memory that the GPU accesses by a hint, which access counters slow
+// down in the measurement but not in the model, and the fifth launch of managed memory beyond the GPU's memory, which
+// took longer than the earlier ones.
 TEST(CoherentGroundTruth, LaunchesOnPower9AreWithinAQuarter) {
   for (const Replayed& one : replay("coherent_power9.jsonl", "power9-v100", "managed_accessed_by_gpu")) {
     for (const CampaignStep& step : one.run.steps) {

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Raw faults recorded one by one (every fetched raw fault: its page, its SM, its batch) against the simulator's batches.
+"""Compares raw faults recorded one by one (page, SM and batch of every fetched raw fault) with the simulator's batches.
 
   compare_faults.py UVMSIM DATA [--half tune|score] [--set KEY=VALUE ...] [-v]
 
-DATA: the folder with h200_part1.npz, h200_part2.npz and h200_part5.npz. Prints for batches, raw faults, raw faults per
-batch, pages per batch and SMs per batch the median of the absolute errors and, in brackets, the median error.
+DATA: the folder with h200_part1.npz, h200_part2.npz and h200_part5.npz. For batches, raw faults, raw faults per
+batch, pages per batch and SMs per batch, prints the median of the absolute errors and, in brackets, the median
+error.
 """
 import argparse
 import concurrent.futures
@@ -32,7 +33,7 @@ def half_of(name):
 
 
 def shape_of(name, head):
-    """Bytes per access, and what is done with each buffer; None: not comparable."""
+    """Returns the bytes per access, and the use of each buffer; None: not comparable."""
     name = name.replace("timed_", "")
     buffers = head["buffers"]
     scalar = 4
@@ -54,7 +55,7 @@ def shape_of(name, head):
 
 
 def shuffled(count, seed):
-    """The permutation that the program touched: libstdc++'s shuffle with mt19937(7)."""
+    """Returns the permutation that the program touched: libstdc++'s shuffle with mt19937(7)."""
     return None
 
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fault batches and times of single kernels, measured beside simulated, summed by kernel name.
+"""Prints measured and simulated fault batches and times of single kernels, summed by kernel name.
 
     compare_kernels.py UVMSIM [MODEL...] [--match REGEX] [--set KEY=VALUE...] [--width N]
 
-MODEL: vit, inception_v3, resnet152, senet154 (data/pytorch_h200_unseen_kernels.csv.zst), all by default. Of each the last
-recorded step is replayed on h200-sxm-pcie5 without the caching allocator. Times were measured under a profiler on a machine
-with a slow host; batches do not depend on that. A measured batch counts for every kernel that runs meanwhile, a simulated
-one for one kernel: those of several streams (senet154) cannot be compared. Exit status 1 if the kernels are not those that
-were measured, 2 if a command or file is missing.
+MODEL: vit, inception_v3, resnet152, senet154 (data/pytorch_h200_unseen_kernels.csv.zst), all by default. The last
+recorded step of each is replayed on h200-sxm-pcie5 without the caching allocator. Times were measured under a
+profiler on a machine with a slow host; batches do not depend on that. A measured batch counts for every kernel that
+runs meanwhile, a simulated one for one kernel, so kernels on several streams (senet154) cannot be compared. Exit
+status 1 if the kernels are not the measured ones, 2 if a command or file is missing.
 """
 import argparse
 import csv
@@ -26,7 +26,7 @@ MODELS = ("vit", "inception_v3", "resnet152", "senet154")
 
 
 def measured_kernels():
-    """By model: (name, ms, batches) of every kernel in order."""
+    """Returns by model (name, ms, batches) of every kernel in order."""
     data = os.path.join(FOLDER, "data", "pytorch_h200_unseen_kernels.csv.zst")
     text = subprocess.run(["zstd", "-dcq", data], capture_output=True, text=True, check=True).stdout
     kernels = {}
@@ -36,7 +36,7 @@ def measured_kernels():
 
 
 def simulated_kernels(uvmsim, model, settings):
-    """The same of the last iteration."""
+    """Returns the same for the last simulated iteration."""
     with tempfile.TemporaryDirectory() as folder:
         profile = os.path.join(folder, "profile.sqlite")
         command = [uvmsim, "run", os.path.join(TOP, "workloads", f"{model}.uvmt"), "--system", "h200-sxm-pcie5"]
@@ -54,7 +54,7 @@ def simulated_kernels(uvmsim, model, settings):
 
 
 def short(name, width):
-    """The part of a mangled name that tells kernels apart: without namespaces in front of it."""
+    """Returns the part of a mangled name that distinguishes kernels, without leading namespaces."""
     name = re.sub(r"^_ZN?\d*", "", name)
     return re.sub(r"^(cudnn|at6native|engines_precompiled|_GLOBAL__N__[0-9a-f]+_\d+_|\d+)+", "", name)[:width]
 

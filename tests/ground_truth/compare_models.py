@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whole models that nothing was chosen by, on the machine of data/pytorch_h100_unseen.json: measured beside simulated.
+"""Compares whole models that were not used for any choice, on the machine of data/pytorch_h100_unseen.json, measured
+and simulated.
 
     compare_models.py UVMSIM SYSTEM [MODEL...]
 
-SYSTEM: h100-sxm, or what `uvmsim calibrate tests/ground_truth/data/uvm_h100.jsonl.zst --system h100-sxm --holdout 4 -o
-h100.json` wrote. Of the last recorded training step, without the caching allocator: wall time (measured: the median of
-the steps after the first, no profiler), kernel time (measured under a profiler: the mean) and fault batches (likewise).
+SYSTEM: h100-sxm, or the file that `uvmsim calibrate tests/ground_truth/data/uvm_h100.jsonl.zst --system h100-sxm
+--holdout 4 -o h100.json` wrote. For the last recorded training step, without the caching allocator, prints wall time
+(measured: the median of the steps after the first, no profiler), kernel time and fault batches (both measured under
+a profiler: the mean).
 """
 import json
 import os

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of training steps with all memory in place on the host, measured beside simulated, summed by kernel name.
+"""Prints measured and simulated kernel times of training steps with all memory in place on the host, summed by kernel
+name.
 
     compare_remote_steps.py UVMSIM [MODEL...] [--kernels N] [--set KEY=VALUE...]
 
-MODEL: gpt2, resnet50 (data/remote_steps_h200.jsonl.zst, an H200), both by default. Of each the last recorded step of
-workloads/h100 is replayed on h200-sxm-pcie5 with the policy host_pinned. A line per kernel name, longest first: launches,
-measured and here, ms on the GPU, measured and simulated ms in place, their ratio. Exit status 1 if the kernels are not
-those that were measured, 2 if a command or file is missing.
+MODEL: gpt2, resnet50 (data/remote_steps_h200.jsonl.zst, an H200), both by default. The last recorded step of each in
+workloads/h100 is replayed on h200-sxm-pcie5 with the policy host_pinned. Prints a line per kernel name, longest
+first: launches, measured and simulated, ms on the GPU, measured and simulated ms in place, their ratio. Exit status
+1 if the kernels are not the measured ones, 2 if a command or file is missing.
 """
 import argparse
 import json
@@ -22,7 +23,7 @@ TOP = os.path.dirname(os.path.dirname(FOLDER))
 
 
 def measured_kernels():
-    """By model: lines of the data, a kernel name each."""
+    """Returns by model the lines of the data, one per kernel name."""
     data = os.path.join(FOLDER, "data", "remote_steps_h200.jsonl.zst")
     text = subprocess.run(["zstd", "-dcq", data], capture_output=True, text=True, check=True).stdout
     models = {}
@@ -32,7 +33,7 @@ def measured_kernels():
 
 
 def simulated_kernels(uvmsim, model, settings):
-    """(name, ms) of each kernel of the last iteration."""
+    """Returns (name, ms) of each kernel of the last iteration."""
     with tempfile.TemporaryDirectory() as folder:
         profile = os.path.join(folder, "profile.sqlite")
         command = [uvmsim, "run", os.path.join(TOP, "workloads", "h100", f"{model}.uvmt"), "--system", "h200-sxm-pcie5",
@@ -53,7 +54,7 @@ def demangled(names):
 
 
 def plain(name):
-    """Without what demanglers write differently."""
+    """Removes from a name what demanglers write differently."""
     name = name.replace("void ", "", 1) if name.startswith("void ") else name
     return "".join(c for c in name.split("(")[0].split("<")[0] if not c.isspace())
 

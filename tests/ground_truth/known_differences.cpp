@@ -28,7 +28,7 @@ std::vector<std::string> lines_of_list() {
   return lines;
 }
 
-// Name and checks of a line; no name for a comment.
+// Parses name and checks of a line; the name is empty for a comment.
 std::pair<std::string, std::set<std::string>> parse_line(const std::string& whole) {
   const std::string line = trimmed(whole.substr(0, whole.find('#')));
   if (line.empty()) return {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of one H200 that a kernel of another one faults on: configs/measurements/nvlink_h200_x2.txt, tests 0, 1, 2 and
-// 4. Tests 3 and 5 had many threads, and which pages they touched is not known; validation_test.cpp replays programs of
-// many threads whose accesses are. What CUPTI recorded: one fault record per batch, one transfer per contiguous run
-// with one cause.
+// Memory of one H200 on which a kernel of another H200 faults: configs/measurements/nvlink_h200_x2.txt, tests 0, 1, 2
+// and 4. Tests 3 and 5 had many threads, and the pages that they touched are not known; validation_test.cpp replays
+// programs of many threads whose accesses are known. CUPTI recorded one fault record per batch, and one transfer per
+// contiguous run with one cause.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ struct Found {
   }
 };
 
-// 16 MB, written on GPU 1; then one thread of GPU 0 touches it.
+// 16 MB are written on GPU 1; then one thread of GPU 0 touches them.
 Found touch_from_the_other_gpu(std::uint64_t stride_pages, trace::AccessMode mode, bool preferred = false) {
   RunOptions options;
   options.system = config::load_system("hgx-h200-x2", {UVMSIM_SOURCE_DIR "/configs/systems"});
@@ -39,7 +39,7 @@ Found touch_from_the_other_gpu(std::uint64_t stride_pages, trace::AccessMode mod
   program.kernel("fill", 100000, {}, {object}).device = 1;
   program.sync();
   if (preferred) program.advise(object, trace::Advice::kSetPreferredLocation, 1);
-  // The card's first fault of all takes longer; the measured program had had it.
+  // The very first fault of the card takes longer; the measured program had had it before.
   const trace::ObjectId other = program.alloc(2 * kMiB);
   program.walk("warm-up", other, 0, 1);
   program.sync();
@@ -83,7 +83,7 @@ TEST(PeerFaults, OneThreadReadsEvery64K) {
   EXPECT_EQ(found.count(), 96u);
   EXPECT_EQ(found.transfers.at(4 * kKiB), 48u);
   EXPECT_EQ(found.transfers.at(60 * kKiB), 16u);
-  // Without the first batch, which took 686 us before the second fault came; the other tests' took 168.
+  // The first batch is excluded: it took 686 us before the second fault came, compared with 168 in the other tests.
   expect_time("every 64 KB of 16 MB, read", found.us, 2764.9 - (685.9 - 165.9));
 }
 

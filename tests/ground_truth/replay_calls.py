@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Replays the timed programs of `uvm_experiments --calls` and prints how long calls take there and here.
+"""Replays the timed programs of `uvm_experiments --calls` and prints measured and simulated times of calls.
 
   replay_calls.py UVMSIM SYSTEM CALLS.jsonl.zst [--list] [--only TEXT]
 
-All programs of one pass become one trace, in the order in which they were made. Every step is an iteration of its own
-on a stream of its own, so that its marks wait for nothing but the host. A call and the wait after it are compared: the
-time inside the call, and both together. Measured: the median of all passes.
+All programs of one pass become one trace, in the order in which they were run. Every step is an iteration of its own
+on a stream of its own, so that its marks wait only for the host. For a call and the wait after it, compares the time
+inside the call, and both together. Measured times are the median of all passes.
 """
 import argparse
 import collections
@@ -19,7 +19,7 @@ import tempfile
 PAGE, BLOCK = 4096, 2 << 20
 STREAM = 1
 TOLERANCE = 0.20
-FLOOR_US = 10  # calls below are compared to within so much
+FLOOR_US = 10  # times below this are not compared in relative terms
 
 
 def read(path):
@@ -41,7 +41,7 @@ def kernel_key(step):
 
 
 def resident_times(programs):
-    """The least time of each kernel: nothing faulted."""
+    """Returns the least time of each kernel, which is a run without faults."""
     least = {}
     for runs in programs.values():
         for run in runs:
@@ -167,7 +167,7 @@ def main():
         steps = runs[0]["steps"]
         kind = name.split("/")[0]
         gpu = medians(runs, "gpu_us")
-        pairs = []  # name, there, here
+        pairs = []  # name, measured, simulated
         for i, step in enumerate(steps):
             if step["act"] in ("write", "read", "touch"):
                 pairs.append(("kernel", gpu[i], max(0.0, here[i] + here[i + 1] - 8)))

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How well single library calls come out, by kind of kernel: data/library_classes_*.jsonl.zst against the model.
+"""Prints the errors of single library calls by kind of kernel: data/library_classes_*.jsonl.zst against the model.
 
     score_classes.py UVMSIM [FILE...] [--system NAME] [--held-out] [--each] [--only REGEX] [--set KEY=VALUE...]
     score_classes.py --repeatability
 
-Half of the calls may be looked at while the model is changed; the others are held out. Which is which follows from a
-call's name alone (dev() in tracer/ground_truth/call_classes.py). Without --held-out only the first half is replayed and
-printed, with it only the other: for once, at the end. --each prints every call.
-FILE: those two files by default, each on its own system. Exit status 2 if a command or file is missing.
---repeatability prints how far two measurements of the same thing lie apart, which no model can undercut: the calls that
-may be looked at on the H200 and on the H100, and the loops of data/loops_h200.jsonl.zst, each made twice on one machine.
+Half of the calls may be looked at while the model is changed; the others are held out. A call's name alone
+determines its half (dev() in tracer/ground_truth/call_classes.py). Without --held-out only the first half is
+replayed and printed, with it only the other half, which should be done only once, at the end. --each prints every
+call. FILE: those two files by default, each on its own system. Exit status 2 if a command or file is missing.
+--repeatability prints how much two measurements of the same call differ, which is a lower limit for the error of any
+model: the calls that may be looked at on the H200 and on the H100, and the loops of data/loops_h200.jsonl.zst, each
+made twice on one machine.
 """
 import argparse
 import json
@@ -32,7 +33,7 @@ def lines_of(path):
 
 
 def half(path, held_out, only):
-    """The lines of one half, as text."""
+    """Returns the lines of one half, as text."""
     text = lines_of(path)
     names = ((json.loads(line)["name"], line) for line in text.splitlines())
     return "\n".join(line for name, line in names if call_classes.dev(name) != held_out and re.search(only, name)) + "\n"
@@ -49,7 +50,7 @@ def replayed(uvmsim, lines, system, settings):
 
 
 def errors(experiment):
-    """Relative errors of time and batches, with signs."""
+    """Returns the relative errors of time and batches, with signs."""
     def relative(pair):
         return (pair["simulated"] - pair["measured"]) / pair["measured"] if pair["measured"] else 0.0
 
@@ -91,7 +92,7 @@ def print_scores(title, experiments, each):
 
 
 def measured(experiment):
-    """Time of the kernels and fault batches."""
+    """Returns the time of the kernels and the number of fault batches."""
     events = experiment["events"]
     calls = [event for event in events if isinstance(event, dict)]
     kernels = [(k["start_ns"], k["end_ns"]) for k in calls] or [e[1:3] for e in events if e[0] == "kernel"]
@@ -100,7 +101,8 @@ def measured(experiment):
 
 
 def print_differences(title, pairs):
-    """Prints the differences between two measurements of the same call: the larger over the smaller, in the median."""
+    """Prints the differences between two measurements of the same call: the larger divided by the smaller, in the
+    median."""
     columns = []
     for i in (0, 1):
         apart = [max(a[i], b[i]) / min(a[i], b[i]) - 1 for a, b in pairs if a[i] and b[i]]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole training steps without oversubscription: every tensor one managed allocation, freed when it dies, so that each
-// step first-touches all of its memory again. Once with the older page-grained recordings (NAME_h200), once with what
-// the tracer recorded.
+// Whole training steps without oversubscription: every tensor is one managed allocation, freed when it dies, so that
+// each step touches all of its memory for the first time again. Replays both the older page-grained recordings
+// (NAME_h200) and the tracer's recordings.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kTolerancePercent = 15;
 
-// The last measured iteration: managed memory without PyTorch's caching allocator.
+// Returns the last measured iteration, with managed memory and without PyTorch's caching allocator.
 nlohmann::json measured_iteration(const std::string& model) {
   std::ifstream file(UVMSIM_SOURCE_DIR "/tests/ground_truth/data/pytorch_h200_dev.json");
   return nlohmann::json::parse(file)[model]["managed_nopca"]["iterations"].back();
@@ -62,14 +62,14 @@ TEST_P(TrainingStep, KernelTimeAndFaultBatchesOfASettledIteration) {
 INSTANTIATE_TEST_SUITE_P(Recordings, TrainingStep, ::testing::Values("gpt2_h200", "resnet50_h200"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Iterations of a model in a mode, of a file of measurements.
+// Returns the iterations of a model in a mode, from a file of measurements.
 nlohmann::json measured_iterations(const char* file_name, const std::string& model, const char* mode) {
   std::ifstream file(std::string(UVMSIM_SOURCE_DIR) + "/tests/ground_truth/data/" + file_name);
   return nlohmann::json::parse(file)[model][mode];
 }
 
-// Wall time of a step without the caching allocator and without a profiler in the way: the mean of the settled
-// iterations measured, and the simulated one.
+// Returns the wall time of a step without the caching allocator and without a profiler: the mean of the measured
+// settled iterations, and the simulated one.
 Pair wall_time(const char* file_name, const std::string& model, const report::SettledIterations& simulated) {
   const nlohmann::json iterations = measured_iterations(file_name, model, "managed_nopca");
   double milliseconds = 0;
@@ -81,7 +81,8 @@ Pair wall_time(const char* file_name, const std::string& model, const report::Se
   return time;
 }
 
-// All six models of the paper, on a third machine; three of them, the same simulation, on the first one too.
+// All six models of the paper, on a third machine; for three of them the same simulation is also compared with the
+// first machine.
 class TrainingStepWall : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TrainingStepWall, WithoutTheCachingAllocator) {
@@ -102,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingStepWall,
                          ::testing::Values("alexnet", "resnet50", "resnet101", "gpt2", "bert", "whisper"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Models that nothing was chosen by: they were measured when the model was done, on two further machines.
+// Models that were not used for any choice: they were measured after the model was complete, on two other machines.
 class UnseenTrainingStep : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(UnseenTrainingStep, WithoutTheCachingAllocator) {
@@ -122,7 +123,8 @@ TEST_P(UnseenTrainingStep, WithoutTheCachingAllocator) {
 INSTANTIATE_TEST_SUITE_P(Models, UnseenTrainingStep, ::testing::Values("vit", "inception_v3", "resnet152", "senet154"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Under the caching allocator the memory of a settled iteration is there already: no faults, native kernel times.
+// Under the caching allocator the memory of a settled iteration is resident already: there are no faults, and kernels
+// take their native times.
 class CachedTrainingStep : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CachedTrainingStep, ASettledIterationHasNoFaults) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes on one H200, within its memory: what tracer/ground_truth/two_processes.cu measured against the model.
-// "Within ten percent" is of the median of what was measured.
+// Two processes on one H200, within its memory: measurements of tracer/ground_truth/two_processes.cu against the model.
+// "Within ten percent" refers to the median of the measurements.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ Program computing(std::int64_t duration_ns) {
   return program;
 }
 
-// The matrices' products of the measurement: 6 of 4096 x 11008, read by 43 blocks of 256 threads.
+// The matrix products of the measurement: 6 of 4096 x 11008, read by 43 blocks of 256 threads.
 validate::Campaign products(std::uint64_t processes) {
   validate::Campaign campaign;
   campaign.program = validate::CampaignProgramKind::kLayerProducts;
@@ -111,9 +111,9 @@ TEST(TwoProcesses, FaultsOfBothAreServedAsMeasured) {
     const validate::CampaignRun run = validate::replay_campaign("products", campaign, h200());
     return static_cast<double>(*run.total.simulated[validate::figure::kTime]) / 1e6;
   };
-  // One process is what `uvmsim validate` judges; here it is what the others stand against. Every thread reads a row of
-  // its own: of such scattered pages of the host the model is too fast since its costs are those of runs that nobody
-  // watched (README.md, within memory), for one process as for two.
+  // `uvmsim validate` judges a single process; here it is the reference for the others. Every thread reads a row of its
+  // own. For such scattered pages of the host the model is too fast since its costs are those of unobserved runs
+  // (README.md, within memory), for one process as for two.
   constexpr double kScattered = 30;
   expect_close("products alone, ms", kernels_of(products(1)), median(measured()["products_alone"]["kernel_ns"]) / 1e6,
                kScattered);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shipped experiments, replayed: measured against simulated, all of them.
+// Replays all shipped experiments: measured against simulated.
 #include "sim/validate/validation.h"
 
 #include <fmt/format.h>
@@ -39,8 +39,9 @@ TEST(GroundTruth, LibraryKernels) {
   expect_as_listed(validation);
 }
 
-// Measured later, with another program on another machine of the same kind, 106 shapes twice each; the model's order of
-// events within one thread was never fitted to it. How faults arrive from many threads was, on the first of each two.
+// These were measured later, with another program on another machine of the same kind, 106 shapes twice each. The
+// model's order of events within one thread was never fitted to them. The order in which faults arrive from many
+// threads was, to the first of each pair.
 TEST(GroundTruth, SecondMeasurementOfOneThreadIsExact) {
   const Validation validation = validate_shipped("uvm_h200_second.jsonl.zst");
   std::size_t ordered = 0;
@@ -56,8 +57,8 @@ TEST(GroundTruth, SecondMeasurementOfOneThreadIsExact) {
 
 bool starts_with(const Comparison& comparison, const std::string& text) { return comparison.name.rfind(text, 0) == 0; }
 
-// Memory that another GPU has. Which pages fault, what moves in which transaction and what is mapped follow from the
-// driver's rules; the order of events had been chosen by four such programs before these 52 were measured.
+// Memory of another GPU. Which pages fault, which bytes move in which transaction and which pages are mapped follow
+// from the driver's rules; the order of events had been chosen by four such programs before these 52 were measured.
 TEST(GroundTruth, MemoryOfAnotherGpu) {
   const Validation validation = validate_shipped("peers_h200_x2.jsonl.zst", "hgx-h200-x2");
   std::size_t ordered = 0, in_place = 0;
@@ -85,7 +86,7 @@ TEST(GroundTruth, MemoryOfAnotherGpu) {
   }
 }
 
-// It moves the right bytes; how far medians of time and batches are off is in README.md, and must not grow.
+// Expects that the right bytes move, and that the median errors of time and batches, which README.md has, do not grow.
 void expect_right_bytes(const Validation& validation, std::size_t experiments, double time_percent,
                         double batches_percent) {
   EXPECT_EQ(validation.comparisons.size(), experiments);
@@ -99,7 +100,7 @@ void expect_right_bytes(const Validation& validation, std::size_t experiments, d
   }
 }
 
-// Loops of 4 to 16 bytes per thread in blocks of 128 to 1024.
+// Loops of 4 to 16 bytes per thread in blocks of 128 to 1024 threads.
 TEST(GroundTruth, LoopsOfManyShapes) { expect_right_bytes(validate_shipped("loops_h200.jsonl.zst"), 122, 17, 23); }
 
 // Checks 45 calls of PyTorch in the same way, each with its outputs nowhere and on the host.
@@ -116,7 +117,7 @@ TEST(GroundTruth, TheReadmeShowsThisTable) {
   ground_truth::expect_table_in_readme(validation_markdown(validation), "validate");
 }
 
-// The list names only what a test checks.
+// The list may contain only names that a test checks.
 TEST(GroundTruth, TheListNamesNothingElse) {
   std::set<std::string> names{"gpt2_h200", "resnet50_h200", "gpt2",      "resnet50", "alexnet",
                               "vit",       "inception_v3",  "resnet152", "senet154"};
