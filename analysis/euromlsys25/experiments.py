@@ -96,15 +96,15 @@ def share_tables(what, named_rows):
         table = Table(f"Share of read faults by factor (%), {what}, eviction {evict}", headings, texts=2)
         for name, shares in known:
             shares = shares.xs(evict, level="evict").reindex([m for m in MODELS if (evict, m) in shares.index])
-            grown = 0
-            for model, curve in [*shares.iterrows(), ("", shares.mean())]:
+            grown = []
+            for model, curve in [*shares.iterrows(), ("", shares.mean(skipna=False))]:
                 curve = curve.reindex(factors)
                 rank = rank_correlation(curve)
-                if model:
-                    grown += rank >= RANK and curve.dropna().iloc[-1] > curve.dropna().iloc[0]
+                if model and not pandas.isna(rank):
+                    grown.append(rank >= RANK and curve.dropna().iloc[-1] > curve.dropna().iloc[0])
                 cells = ["" if pandas.isna(value) else f"{100 * value:.1f}" for value in curve]
                 table.add(name, MODELS.get(model, "mean"), *cells, "" if pandas.isna(rank) else f"{rank:.2f}")
-            table.add(name, "grow", *[""] * len(factors), f"{grown} of {len(shares)}")
+            table.add(name, "grow", *[""] * len(factors), f"{sum(grown)} of {len(grown)}")
         tables.append(table)
     return tables
 
