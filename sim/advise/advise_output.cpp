@@ -46,7 +46,7 @@ std::vector<std::string> reasons_of(const Answer& answer) {
   std::vector<std::string> out;
   const report::RunRecord& run = answer.run;
   if (answer.waits_for_nothing()) {
-    out.push_back("The run takes what it takes with everything resident: there is nothing to save.");
+    out.push_back("The run takes no longer than with everything resident: there is nothing to save.");
     return out;
   }
   const auto settled = report::settled_iterations(run.result);

@@ -32,8 +32,9 @@ namespace {
 
 constexpr const char* kAdviseUsage = R"(uvmsim advise TRACE|CONFIG.json --system SYSTEM --osf X [options]
 
-Searches what to change in a program without changing its kernels: advice on memory, prefetch calls, what to leave on the
-host, discard, the allocator. Says what each change brings, how sure that is, and which lines to add.
+Searches for changes that make a program faster and leave its kernels alone: advice on memory, prefetch calls, memory
+that stays on the host, discards, the allocator. Prints how much each change saves, how sure that is, and which lines to
+add.
 
 Examples:
   uvmsim advise workloads/alexnet.uvmt --system h200-sxm-pcie5 --osf 1.5 --output alexnet_advised.uvmt
@@ -44,11 +45,11 @@ Examples:
 )";
 
 constexpr const char* kAdviseNotes = R"(
-Every figure is a run of the simulator with the changes in the program, at the same GPU memory; what a program without
-changes takes is the first. Changes are tried one by one for the memory that kernels wait for longest, the best is kept,
-and the others are tried on top of it; where none helps by itself, pairs are. A change that saves less than 1 % is not
-recommended. "on other machines": the same with driver costs, link and host as fast and as slow as such machines differ;
-confidence is high where both save at least half as much as here, medium where both save something. "*": not settled.
+Every figure is a simulated run of the changed program with the same GPU memory; the first is the program without
+changes. Changes are tried one by one for the memory that kernels wait for longest. The best is kept, and the others
+are tried on top of it; if none helps alone, pairs are tried. A change that saves less than 1 % is not recommended.
+"on other machines": the same with driver costs, link and host as fast and as slow as such machines differ; confidence
+is high if both save at least half as much as here, and medium if both save something. "*": not settled.
 `uvmsim trace hint` puts the printed rules into a trace, as --output does.
 )";
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kBoundsUsage = R"(uvmsim bounds TRACE --system SYSTEM [options]
 
-Says how fast the program can be at best on a system with so little GPU memory, whatever the prefetch and eviction
-policies do, and how much must move. Nothing is simulated.
+Computes how fast the program can be at best on a system with so little GPU memory, whatever the prefetch and eviction
+policies do, and how much data must move. Nothing is simulated.
 
 Examples:
   uvmsim bounds gpt2.uvmt --system a100-pcie-80g --osf 1.25,2,4
@@ -32,10 +32,10 @@ constexpr const char* kBoundsNotes = R"(
 Times are lower bounds of the whole program (with 32 iterations, if the trace marks some and --iterations says no other
 number), each at least the one before:
   compute      everything is in GPU memory and that costs nothing: the ideal time of `uvmsim run`
-  cold         what the host wrote has to arrive before the kernels that use it end
-  MIN          and what cannot have stayed in memory since its last use has to come again (Belady's MIN)
-  windowed     and between any two points of the program only what memory can hold may have come before the first
-  write-backs  and what has to leave memory takes time too; the best bound
+  cold         data that the host wrote must also arrive before the kernels that use it end
+  MIN          data that cannot have stayed in memory since its last use must also be fetched again (Belady's MIN)
+  windowed     between any two points of the program, no more than fits in memory can have been fetched before the first
+  write-backs  data that must leave memory takes time as well; the best bound
 HtoD and DtoH: the least that any policy moves to the GPU and back. No policy of the simulator is ever below any of
 these; real drivers that read host memory from afar may be. Faults, calls and wake-ups cost nothing in a bound, and a
 kernel needs each of its pages once, so that kernels much larger than memory have a low bound.

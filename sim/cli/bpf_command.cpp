@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kBpfUsage = R"(uvmsim bpf VERB
 
-Policies that gpu_ext loads into NVIDIA's driver, as they are:
+Runs policies that gpu_ext loads into NVIDIA's driver, with their source unchanged:
 
   build POLICY.bpf.c -o FILE     compile one into a plug-in
   folder                         where the headers and our own policies are
@@ -21,8 +21,8 @@ Policies that gpu_ext loads into NVIDIA's driver, as they are:
 
 constexpr const char* kBuildUsage = R"(uvmsim bpf build POLICY.bpf.c [-o FILE] [options]
 
-Compiles the source of an eBPF policy (struct_ops programs, maps, kfuncs) with gcc or clang into a plug-in for the slots of
-which it has hooks: prefetch, evict, or both.
+Compiles the source of an eBPF policy (struct_ops programs, maps, kfuncs) with gcc or clang into a plug-in for the
+slots whose hooks it has: prefetch, evict, or both.
 
 Examples:
   uvmsim bpf build bpf/policies/mru.bpf.c -o mru.so
@@ -33,9 +33,10 @@ Examples:
 )";
 
 constexpr const char* kBuildNotes = R"(
-An entry of a small array of integers is a parameter of the policy, too: `--prefetch prefetch_pid_tree:config_4=60`. With
-UVMSIM_BPF_CALLS=1 in the environment a run says how often the driver called each hook. What a source needs that is not
-there, and what a program does that a verifier would refuse, is one line. docs/bpf.md has more.
+An entry of a small array of integers is also a parameter of the policy: `--prefetch prefetch_pid_tree:config_4=60`.
+With UVMSIM_BPF_CALLS=1 in the environment a run prints how often the driver called each hook. A source that needs a
+function or field that does not exist here, and a program that a verifier would refuse, give an error of one line.
+docs/bpf.md has more.
 )";
 
 int print_folder(const Values&) {

@@ -82,7 +82,7 @@ std::string configuration(const PolicyEntry& entry) {
   }
   if (count == 0) return "";
   return fmt::format(
-      "\n// What the loader writes, 0 where it does not:\n{}"
+      "\n// Values that the loader writes; the others are 0:\n{}"
       "struct {{\n  __uint(type, BPF_MAP_TYPE_ARRAY);\n  __uint(max_entries, {});\n  __type(key, u32);\n"
       "  __type(value, u64);\n}} config SEC(\".maps\");\n",
       meanings, count);

@@ -26,10 +26,10 @@ constexpr std::size_t kHashDigits = 16;
 
 constexpr const char* kCalibrateUsage = R"(uvmsim calibrate EXPERIMENTS... [--system BASE] [--output NEW.json] [options]
 
-Fits what a machine differs in from others with the same GPU (its host's speed, its link, how long the first fault
-takes) to experiments that were measured on it, so that a system is measured, not guessed. EXPERIMENTS are files as `uvmsim validate` reads them; tracer/ground_truth makes them on
-your GPU. Prints the errors before and after and every parameter, old and new. Everything that is not fitted stays as in
-BASE: state your GPU's memory, SMs and rates there first.
+Fits the parameters in which a machine differs from others with the same GPU (the host's speed, the link, the time of
+the first fault) to experiments that were measured on it. EXPERIMENTS are files as `uvmsim validate` reads them;
+tracer/ground_truth makes them on your GPU. Prints the errors before and after and every parameter, old and new.
+Everything that is not fitted stays as in BASE: set your GPU's memory, SMs and rates there first.
 
 Examples:
   uvmsim calibrate mine.jsonl --system h200-sxm-pcie5 --output my-server.json

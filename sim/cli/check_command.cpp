@@ -33,8 +33,8 @@ constexpr const char* kCheckUsage = R"(uvmsim check BASELINE... [options]
 uvmsim check BASELINE --from SWEEP [options]
 uvmsim check BASELINE [options] --new TRACE --system SYSTEM [options of uvmsim run]
 
-A baseline is a file of points (trace, system, OSF, layout, policies, seed, ...) and of what was found there. The first
-form runs the points again, on all cores, and fails when something is not as expected: a check for CI. The others write
+A baseline is a file of points (trace, system, OSF, layout, policies, seed, ...) and of their results. The first form
+runs the points again, on all cores, and fails if a result is not as expected: a check for CI. The others write
 a baseline, or add points to one: from a sweep that has run, or from runs made now.
 
 Examples:
@@ -47,14 +47,14 @@ Examples:
       --plugin build/next_unit.so --prefetch next_unit
       first baseline of a policy
   uvmsim check mine.json --update
-      the change is wanted: expect from now on what is found now, and say what changed
+      the change is intended: make the present results the expected ones, and print what changed
 
 )";
 
 constexpr const char* kCheckNotes = R"(
-Expected values are exact unless the point or its file gives a tolerance. A limit of one side (+1%) lets an improvement
-pass. configs/baselines/README.md describes the file. Paths in
-it are relative to its folder. A trace that is missing, or is not the one that the baseline was made with, fails its points.
+Expected values are exact unless the point or its file gives a tolerance. A one-sided limit (+1%) lets an improvement
+pass. configs/baselines/README.md describes the file. Paths in it are relative to its folder. A trace that is missing,
+or is not the one that the baseline was made with, fails its points.
 Exit code: 0 all as expected, 1 something is not, 2 an error in the input, 3 a bug in uvmsim or a plug-in.
 )";
 
@@ -214,7 +214,7 @@ void write_points(const std::string& path, std::vector<baseline::BaselinePoint> 
     fmt::print("  tolerances of the new points: {}\n", tolerances_text(making.tolerances));
   }
   if (!baseline.tolerances.given().empty()) {
-    fmt::print("  tolerances of the file, for what a point says nothing of: {}\n",
+    fmt::print("  tolerances of the file, for metrics without one in their point: {}\n",
                tolerances_text(baseline.tolerances));
   }
   if (!old_description.empty() && old_description != baseline.description) {

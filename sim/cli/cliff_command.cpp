@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kCliffUsage = R"(uvmsim cliff TRACE --system SYSTEM [options]
 
-Finds the factor at which a program gets slow at once: where its time rises most per byte of GPU memory that is taken
-away. Says which kernels wait from there on, for what memory, and why.
+Finds the oversubscription factor at which a program suddenly gets slow: where its time rises most per byte of GPU
+memory that is taken away. Prints which kernels wait from there on, for which memory, and why.
 
 Examples:
   uvmsim cliff workloads/alexnet.uvmt --system h200-sxm-pcie5
@@ -29,10 +29,10 @@ Examples:
 )";
 
 constexpr const char* kCliffNotes = R"(
-The program runs with nine equal steps less memory, from all that it needs to that / the largest factor; the steepest step
-is divided again and again, until it is 1/200 of the footprint. "came back": memory that comes to the GPU after it was
-evicted from it. Waits are summed as by `uvmsim why`, which explains one factor.
-Every time is that of a run, `uvmsim run --capacity-bytes N` prints it.
+The program runs with nine equal steps less memory, from all that it needs to that / the largest factor; the steepest
+step is divided again and again, until it is 1/200 of the footprint. "came back": memory that is fetched again after
+it was evicted from the GPU. Waits are summed as by `uvmsim why`, which explains one factor.
+Every time is that of one run; `uvmsim run --capacity-bytes N` prints the same.
 )";
 
 constexpr std::uint64_t kMostFactor = 100'000;  // thousandths

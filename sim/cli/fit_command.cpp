@@ -89,7 +89,7 @@ int fit_systems(const Values& values) {
 std::vector<Option> fit_options() {
   std::vector<Option> options = {
       {"gpus", "SYSTEM[,SYSTEM...]", "the machines: names or files (`uvmsim systems`); may be repeated", kRepeatable},
-      {"budget", "FACTOR", "the largest slowdown that will do, default 2x"}};
+      {"budget", "FACTOR", "the largest slowdown that is acceptable, default 2x"}};
   for (const Option& option : replay_options()) options.push_back(option);
   options.push_back({"json", "FILE", "write the answer as JSON; - is standard output"});
   options.push_back(kVerbose);

@@ -39,9 +39,9 @@ registered policy of a slot takes part, beside the driver's own of the other slo
 
 Examples:
   uvmsim league workloads/gpt2.uvmt --system h200-sxm-pcie5 --layout pytorch_caching --osf 1.5,2 -o league
-      which policy suits GPT-2 best, and how far it is from what is possible
+      which policy suits GPT-2 best, and how far it is from the lower bound
   uvmsim league workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 2 --plugin ./mine.so -o league
-      where a policy of yours stands
+      the rank of a policy of yours
   uvmsim league workloads/bfs.uvmt --system h200-sxm-pcie5 --osf 2 --prefetch none --prefetch tree --evict lru -o small
       only these combinations, and the driver's own
   uvmsim league configs/sweeps/league.json -o league
@@ -52,17 +52,17 @@ Examples:
 )";
 
 constexpr const char* kLeagueNotes = R"(
-DIR becomes the folder of a sweep with lower bounds: interrupted, the same command goes on, and what was computed is not
-computed again. It holds league.txt, league.csv and league.json, and results.sqlite and results.csv as every sweep does.
+DIR becomes the folder of a sweep with lower bounds. After an interruption the same command continues and computes no
+run twice. DIR holds league.txt, league.csv and league.json, and results.sqlite and results.csv as every sweep does.
 `python3 -m analysis.plot_league DIR -o FIGURE` draws it.
 Ranks are by the time of a settled iteration: all policies run 32 iterations, or as many as --iterations says
-(sim/report/README.md says when a run has settled; one that has not is marked, and ranked by the mean of the later half
-of its passes). They are by the time of the whole run where the trace marks no iteration that can be repeated, and with
---iterations recorded. Equal
-times share one. "/ driver": that time over the one under the driver's own policies. "learning": iterations before the
-first settled one. "/ bound", "/ best known": the whole run's time over the best lower bound, and over the fastest of all
-policies. What lies between the
-bound and the time: `uvmsim bounds --help` and sim/bounds/README.md. Overall: the geometric mean of "/ driver".
+(sim/report/README.md says when a run has settled; one that has not is marked, and ranked by the mean of the later
+half of its passes). If the trace marks no iteration that can be repeated, and with --iterations recorded, ranks are
+by the time of the whole run. Equal times share a rank.
+"/ driver": the time over that under the driver's own policies. "learning": iterations before the first settled one.
+"/ bound", "/ best known": the whole run's time over the best lower bound, and over the fastest of all policies.
+`uvmsim bounds --help` and sim/bounds/README.md explain the difference between bound and time. Overall: the geometric
+mean of "/ driver".
 A sweep file that names no other policies than the driver's stands for all of them.
 Exit code: 0 when every run finished, 1 when some failed or are missing, 2 for an error in the input.
 )";

@@ -105,7 +105,7 @@ CommandLine manual_command() {
   const Program& program = running_program();
   return {.usage = fmt::format(kManualUsage, program.name, program.commands.front().name),
           .options = {kHelp,
-                      {"output,o", "DIR", "the folder of the pages, made where it is missing"},
+                      {"output,o", "DIR", "the folder of the pages, created if it does not exist"},
                       {"json", "", "print every command with its help and options as JSON"}},
           .run = make_manual};
 }

@@ -180,7 +180,7 @@ Values read(const CommandLine& line, const std::string& name, const Arguments& a
     texts.insert(texts.end(), found.value.begin(), found.value.end());
   }
   if (values.arguments_.size() > line.most_arguments) {
-    throw_input_error("unexpected argument '{}'; `{} --help` says what it takes",
+    throw_input_error("unexpected argument '{}'; `{} --help` lists the arguments",
                       values.arguments_[line.most_arguments], name);
   }
   return values;

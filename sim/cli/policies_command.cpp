@@ -97,7 +97,7 @@ int print_policies(const Values& values) {
   const Arguments& names = values.arguments();
   const Entries entries = names.empty() ? all : named(all, names.front());
   if (values.given("as-bpf")) {
-    if (names.empty()) throw_input_error("--as-bpf: of which policy? `uvmsim policies slru --as-bpf`");
+    if (names.empty()) throw_input_error("--as-bpf: no policy given; such as `uvmsim policies slru --as-bpf`");
     fmt::print("{}", as_bpf(*entries.front()));
   } else if (values.given("json")) {
     print_as_json(entries);

@@ -31,7 +31,7 @@ namespace {
 
 constexpr const char* kRunUsage = R"(uvmsim run TRACE --system SYSTEM [options]
 
-Replays a trace on a system and says how long it takes, what moved and why.
+Replays a trace on a system and prints how long it takes, how much data moved, and why.
 
 Examples:
   uvmsim run gpt2.uvmt --system h200-sxm-pcie5
@@ -48,21 +48,23 @@ Examples:
 )";
 
 constexpr const char* kRunNotes = R"(
-OSF is the oversubscription factor: footprint / capacity, where the footprint is the GPU memory (2 MiB chunks)
-that holds all live managed memory at its peak under the chosen layout. Programs that take one large block and divide it
-themselves (JAX, TensorFlow, RMM) need --footprint touched: a 2 MiB chunk counts from the GPU's first to its last touch. Without --osf and --capacity-bytes the GPU's own memory is the capacity.
-Slowdown is against one run, whatever the policies: the driver's own with room for all. That is the GPU's own memory, or
-for a program that needs more as much as it needs, and the text says so. More memory than the GPU has is otherwise
-refused, or with --hypothetical-capacity said in the result.
-If the trace marks iterations, one of them is repeated until the run has settled, at most 64 times; numbers are means of
-those from which on all agree, and the line above them says after how many. A run that has not settled then is marked:
+OSF is the oversubscription factor: footprint / capacity, where the footprint is the GPU memory (2 MiB chunks) that
+holds all live managed memory at its peak under the chosen layout. Programs that take one large block and divide it
+themselves (JAX, TensorFlow, RMM) need --footprint touched: a 2 MiB chunk counts from the GPU's first to its last
+touch. Without --osf and --capacity-bytes the GPU's own memory is the capacity.
+All slowdowns divide by the time of one run: the driver's own policies with room for all. This run has the GPU's own
+memory or, if the program needs more, as much as it needs; the text then says so. In other runs more memory than the GPU
+has is refused, or with --hypothetical-capacity noted in the result.
+If the trace marks iterations, one of them is repeated until the run has settled, at most 64 times. Numbers are means of
+the iterations from which on all agree; the line above them says after how many. A run that has not settled is marked:
 its numbers are means of the later half of the passes, with the shortest and the longest. Policies that know the future
 are told how long the program is: they run 32 iterations. --iterations fixes the number.
 --uncertainty adds a range: the same run with the driver's costs, the link and the host's memory as fast and as slow as
 machines differ. It is wider for systems whose costs were carried over from another GPU; `uvmsim systems` says which.
 --bounds is about the whole run, not its settled iterations; `uvmsim bounds --help` explains it. With --best-of all runs
 are 32 iterations long.
---explain-columns says what every column and counter means. Sizes take a unit: 12GiB, 512MiB, 80GB. Results never contain a file's folder, a date or a machine's name.
+--explain-columns explains every column and counter. Sizes take a unit: 12GiB, 512MiB, 80GB. Results never contain a
+file's folder, a date or a machine's name.
 `uvmsim systems` and `uvmsim policies` list what --system, --prefetch and --evict take; `uvmsim systems NAME` the keys
 of --set, which also multiplies all that match: --set 'costs.*=x1.25'.
 )";

@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kHintUsage = R"(usage: uvmsim trace hint TRACE --hints FILE -o OUT.uvmt [options]
 
-Writes the program with calls that it did not make: prefetches, don't-need (discard), pins, advice; or with other kinds of
-memory. The file has a rule per line, WHEN NAME DO; '#' begins a comment:
+Writes the program with calls added: prefetches, don't-need (discard), pins, advice; or with other kinds of memory.
+The file has a rule per line, WHEN NAME DO; '#' begins a comment:
 
   tensor_alloc  *weight*  pin           tensor_alloc, object_alloc, tensor_free: pin, unpin, read_mostly, prefer_gpu,
   tensor_free   *         dont_need     prefer_host, accessed_by, prefetch, dont_need; objects are named by their

@@ -127,7 +127,7 @@ void print_nsys_summary(const std::string& path, const trace::NsysImportSummary&
         summary.graphs, report::format_factor(static_cast<std::uint64_t>(summary.graph_ns) / 1000)));
   }
   if (!summary.not_recorded.empty()) {
-    warn(fmt::format("not recorded: {}: what was touched, and when, is told by the rest",
+    warn(fmt::format("not recorded: {}: touches and their times are inferred from the rest",
                      fmt::join(summary.not_recorded, ", ")));
   }
   if (summary.covered_kernels == 0) {

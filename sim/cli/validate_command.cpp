@@ -43,9 +43,9 @@ Examples:
 )";
 
 constexpr const char* kValidationNotes = R"(
-Which pages moved is judged by a run under CUPTI; how long it took by runs in which nobody listened, since listening
-makes kernels up to 2.5 times slower. Where a file has no such runs, its times are marked (observed) and the model adds
-what listening costs (`uvmsim systems SYSTEM`: listener).
+A run under CUPTI judges which pages moved. Runs without CUPTI judge the times, because CUPTI makes kernels up to 2.5
+times slower. Where a file has no such runs, its times are marked (observed) and the model adds the cost of CUPTI
+(`uvmsim systems SYSTEM`: listener).
 
 Tolerances are percentages of the measured value: ordered_time (20), ordered_time_median (8), parallel_bytes (3),
 parallel_batches (30), parallel_transactions (30), parallel_time (25), parallel_time_median (10), library_bytes (3),

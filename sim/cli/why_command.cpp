@@ -19,12 +19,12 @@ namespace {
 
 constexpr const char* kWhyUsage = R"(uvmsim why TRACE --system SYSTEM --osf X [options]
 
-Says on one screen why a run is slow: which kernels wait, for what memory and for which cause, what limits it, and what
-policies could save.
+Explains on one screen why a run is slow: which kernels wait, for which memory and for which cause, what limits the
+run, and how much other policies could save.
 
 Examples:
   uvmsim why workloads/gpt2.uvmt --system h200-sxm-pcie5 --osf 1.5
-      where the time goes that GPT-2 loses with two thirds of the memory that it needs
+      why GPT-2 is slower with two thirds of the memory that it needs
   uvmsim why workloads/alexnet.uvmt --system a100-pcie-80g --capacity-bytes 2GiB --json why.json
       the same for a script
 
@@ -33,7 +33,7 @@ Examples:
 constexpr const char* kWhyNotes = R"(
 Sums are of an iteration, the mean of those that `uvmsim run` quotes. Waiting is a kernel's time beyond the time that it
 takes with everything resident; kernels that run side by side wait side by side. A wait is shared among causes by pages.
-"of it back": the part of what came to the GPU that had been there before and was evicted. Tensors of one name are one row.
+"of it back": the part of the fetched memory that was evicted from the GPU before. Tensors of one name are one row.
 What policies could save: MIN tells the evictor which memory of the coming kernels is used last (evict min_kernel); the
 planner `conservative` also fetches ahead. Both know the future, and no driver does.
 `uvmsim run --profile FILE` keeps all of it, `uvmsim report FILE` draws it.

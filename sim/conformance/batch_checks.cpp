@@ -99,7 +99,7 @@ std::string check_random_batches(const PolicyEntry& entry, const CheckOptions& o
 
 std::string check_batch_determinism(const PolicyEntry& entry, const CheckOptions& options) {
   const auto run = [&] { return run_batches(entry, options.given, options.seed, options.seed, 1000).answers(); };
-  check_same(run(), run(), "other answers when the same batches came again");
+  check_same(run(), run(), "gave other answers when the same batches were repeated");
   return "the same batches twice, the same answers";
 }
 

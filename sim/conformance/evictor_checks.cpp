@@ -188,7 +188,7 @@ class TinyGpu final : public LifeOf<Evictor>, private policy::EvictionQueries {
       check_answer(chunk, "select_early_victim");
       if (evicted > chunks_.size()) {
         throw Wrong(
-            fmt::format("select_early_victim on a GPU with {} x 2 MB: never says that it is enough", chunks_.size()));
+            fmt::format("select_early_victim on a GPU with {} x 2 MB: names victims without an end", chunks_.size()));
       }
       policy_->on_released(chunk);
       chunks_[chunk.value].state = State::kFree;

@@ -275,7 +275,7 @@ std::string check_random_faults(const PolicyEntry& entry, const CheckOptions& op
 
 std::string check_migrator_determinism(const PolicyEntry& entry, const CheckOptions& options) {
   const auto run = [&] { return answers_to(entry, options.given, options.seed, options.seed, 4000).pages; };
-  check_same(run(), run(), "answer {} was another one when the same calls were made again");
+  check_same(run(), run(), "answer {} differed when the same calls were repeated");
   return "the same calls twice, the same answers";
 }
 

@@ -275,8 +275,8 @@ std::string check_random_blocks(const PolicyEntry& entry, const CheckOptions& op
 std::string check_prefetcher_determinism(const PolicyEntry& entry, const CheckOptions& options) {
   const auto run = [&] { return run_calls(entry, options.given, options.seed, options.seed, 4000); };
   const Answers first = run(), second = run();
-  check_same(first.pages, second.pages, "call {} was answered otherwise when the same calls were made again");
-  check_same(first.beyond, second.beyond, "other blocks were asked for when the same calls were made again");
+  check_same(first.pages, second.pages, "call {} had another answer when the same calls were repeated");
+  check_same(first.beyond, second.beyond, "other blocks were asked for when the same calls were repeated");
   return "the same calls twice, the same answers";
 }
 

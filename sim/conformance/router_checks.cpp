@@ -181,8 +181,8 @@ std::string check_random_moves(const PolicyEntry& entry, const CheckOptions& opt
 
 std::string check_router_determinism(const PolicyEntry& entry, const CheckOptions& options) {
   const auto run = [&] { return ask(entry, options.given, options.seed, options.seed, 4000).answers(); };
-  check_same(run(), run(), "moves took other ways when the same ones were made again");
-  return "the same moves twice, the same ways";
+  check_same(run(), run(), "moves took other routes when the same moves were repeated");
+  return "the same moves twice, the same routes";
 }
 
 std::string check_router_state(const PolicyEntry& entry, const CheckOptions& options) {

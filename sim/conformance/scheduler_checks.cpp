@@ -105,7 +105,7 @@ std::string check_random_turns(const PolicyEntry& entry, const CheckOptions& opt
 
 std::string check_scheduler_determinism(const PolicyEntry& entry, const CheckOptions& options) {
   const auto run = [&] { return ask_for_turns(entry, options.given, options.seed, options.seed, 4000); };
-  check_same(run(), run(), "other turns when the same was asked again");
+  check_same(run(), run(), "other turns when the same questions were repeated");
   return "the same questions twice, the same turns";
 }
 

@@ -129,7 +129,7 @@ std::string check_told_state(const policy::PolicyEntry& entry, const CheckOption
   if (tally.refused == tally.lives) return "the policy does not tell its state, so every iteration is replayed";
   return fmt::format("{} histories with {}; {} of them ended as another one had, {} in states that are not compared{}",
                      tally.lives, settings, tally.compared, tally.refused,
-                     budget.spent() ? "; not all, for want of time" : "");
+                     budget.spent() ? "; not all, because time ran out" : "");
 }
 
 }  // namespace uvmsim::conformance

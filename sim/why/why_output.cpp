@@ -81,7 +81,7 @@ std::vector<std::string> advice_of(const Answer& answer) {
   const auto& by_cause = answer.all.by_cause_ns;
   std::vector<std::string> out;
   if (answer.all.stall_ns <= 0 || report::slowdown_thousandths(run) <= 1010) {
-    out.push_back("Nothing waits: the run takes what it takes with room for all.");
+    out.push_back("Nothing waits: the run takes as long as with room for all.");
     return out;
   }
   const std::int64_t back = by_cause[static_cast<std::size_t>(Cause::kCameBack)];

@@ -134,7 +134,7 @@ class KernelSetTest(FolderTest):
         write_profile(self.path("profiles/gpt2.profile"), "gpt2")
         write_profile(self.path("profiles/a.profile"), "alexnet")
         rows = load_kernels(self.path("profiles"))
-        self.assertEqual(rows["program"].tolist(), ["alexnet"] * 6 + ["gpt2"] * 6)  # of the iterations alone
+        self.assertEqual(rows["program"].tolist(), ["alexnet"] * 6 + ["gpt2"] * 6)  # only iterations are listed
         self.assertEqual(rows["touched_bytes"].tolist()[:3], [8 << 20, 1 << 20, 1 << 20])
         self.assertEqual(set(rows["footprint_bytes"]), {10**10})
         self.assertIsNone(load_kernels(self.path("absent")))

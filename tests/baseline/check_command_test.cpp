@@ -151,7 +151,7 @@ TEST_F(CheckCommand, TolerancesOfTheFileAreNamedWhenPointsAreAdded) {
   const auto result = run({"check", "b.json", "--new", "trace.jsonl", "--system", "h200-sxm-pcie5", "--evict", "lru"});
   EXPECT_EQ(result.out,
             "b.json: 1 point written, 3 in all\n"
-            "  tolerances of the file, for what a point says nothing of: *_ns 2 %\n");
+            "  tolerances of the file, for metrics without one in their point: *_ns 2 %\n");
 }
 
 TEST_F(CheckCommand, WhatToExpectMayStandBehindNew) {

@@ -16,12 +16,12 @@ namespace uvmtrace {
 namespace {
 
 constexpr const char* kCompleteUsage =
-    R"(uvmtrace complete TRACE -o OUT.uvmt: adds what kernels hand on to each other in workspaces.
+    R"(uvmtrace complete TRACE -o OUT.uvmt: adds accesses to workspaces, in which kernels exchange data.
 
   uvmtrace complete old.uvmt -o resnet50.uvmt
 
-Kernels that load by tensor copies cannot be instrumented. What they write to a library's workspace, and read there, is
-known from the kernels around them; `merge` and `record` do the same. A trace that was completed stays as it is.
+Kernels that load by tensor copies cannot be instrumented. Their accesses to a library's workspace are inferred from the
+kernels around them; `merge` and `record` do the same. A completed trace stays as it is.
 
 )";
 

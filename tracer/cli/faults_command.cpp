@@ -37,9 +37,10 @@ uvmtrace faults --show FILE: what such a log holds.
   uvmtrace faults -o bfs.faults.zst -- ./bfs graph.bin
   uvmtrace faults --show bfs.faults.zst
 
-A raw fault is one entry of the GPU's fault buffer: its time on the GPU, its SM, its page. Replays and migrations are
-written, too. The program runs once, unchanged; the log costs it up to 0.1 us per raw fault, and time per copy. A summary is
-printed on standard error; the program's exit code is returned, or 1 if the driver's queue was full and events are missing.
+A raw fault is one entry of the GPU's fault buffer: its time on the GPU, its SM, its page. The log also has replays
+and migrations. The program runs once, unchanged; the log costs it up to 0.1 us per raw fault, and time per copy. A
+summary is printed on standard error; the program's exit code is returned, or 1 if the driver's queue was full and
+events are missing.
 
 )";
 
@@ -124,7 +125,7 @@ std::vector<ProcessFaults> collect(const std::string& folder) {
 int record_faults(const std::string& output, const std::vector<std::string>& program) {
   const Parts parts = find_parts();
   if (parts.faults.empty()) {
-    throw_input_error("libuvmtrace_faults.so is not there; set UVMTRACE_LIBRARY_DIR to its folder (searched: {})",
+    throw_input_error("libuvmtrace_faults.so was not found; set UVMTRACE_LIBRARY_DIR to its folder (searched: {})",
                       parts.searched_text());
   }
   if (::access("/dev/nvidia-uvm-tools", R_OK | W_OK) != 0 && errno == EACCES) {
@@ -162,7 +163,7 @@ int run_faults(const Values& values) {
   const auto shown = values.text("show");
   if (shown) {
     if (values.rest() || values.given("output") || !values.arguments().empty()) {
-      throw_input_error("--show prints a log that is there; it takes no program and no --output");
+      throw_input_error("--show prints an existing log; it takes no program and no --output");
     }
     return show(*shown, values.given("json"));
   }

@@ -17,7 +17,7 @@ namespace uvmtrace {
 
 namespace {
 
-constexpr const char* kInfoUsage = R"(uvmtrace info TRACE: what a trace holds, and how well its kernels are covered.
+constexpr const char* kInfoUsage = R"(uvmtrace info TRACE: what a trace holds, and for how many kernels it has accesses.
 
   uvmtrace info gpt2.uvmt
 

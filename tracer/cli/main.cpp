@@ -14,8 +14,8 @@ using uvmsim::cli::Command;
 constexpr std::array kCommands = {
     Command{"record", "run a program under both passes and write its trace", record_command},
     Command{"merge", "join the logs of two passes into a trace", merge_command},
-    Command{"complete", "add to an older trace what kernels hand on in workspaces", complete_command},
-    Command{"info", "what a trace holds, and how well its kernels are covered", info_command},
+    Command{"complete", "add to an older trace the data that kernels exchange in workspaces", complete_command},
+    Command{"info", "what a trace holds, and for how many kernels it has accesses", info_command},
     Command{"check-layout", "does the model of PyTorch's allocator place tensors as recorded", check_layout_command},
     Command{"log", "what a log of one pass holds", log_command},
     Command{"faults", "every raw fault of a program: when, of which SM, on which page", faults_command},

@@ -20,7 +20,7 @@ std::uint64_t number(const Values& values, const char* option, std::uint64_t oth
   std::uint64_t out = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), out);
   if (error != std::errc() || end != text->data() + text->size() || out < min || out > max) {
-    throw_input_error("--{}: '{}' will not do; allowed: a number from {} to {}", option, *text, min, max);
+    throw_input_error("--{}: '{}' is invalid; allowed: a number from {} to {}", option, *text, min, max);
   }
   return out;
 }
@@ -28,7 +28,7 @@ std::uint64_t number(const Values& values, const char* option, std::uint64_t oth
 std::string word(const Values& values, const char* option, std::initializer_list<const char*> words) {
   const std::string given = values.text(option).value_or(*words.begin());
   if (std::find(words.begin(), words.end(), given) == words.end()) {
-    throw_input_error("--{}: '{}' will not do; allowed: {}", option, given, fmt::join(words, ", "));
+    throw_input_error("--{}: '{}' is invalid; allowed: {}", option, given, fmt::join(words, ", "));
   }
   return given;
 }

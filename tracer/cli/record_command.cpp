@@ -62,12 +62,12 @@ class Recording {
         parts_(find_parts()),
         logs_((check_output(), options_.keep_logs), options_.output) {
     if (parts_.timing.empty()) {
-      throw_input_error("libuvmtrace_timing.so is not there; set UVMTRACE_LIBRARY_DIR to its folder (searched: {})",
+      throw_input_error("libuvmtrace_timing.so was not found; set UVMTRACE_LIBRARY_DIR to its folder (searched: {})",
                         parts_.searched_text());
     }
     if (options_.torch && parts_.torch_site.empty()) {
       throw_input_error(
-          "the PyTorch helper (torch/site) is not there; set UVMTRACE_LIBRARY_DIR to the folder of torch/");
+          "the PyTorch helper (torch/site) was not found; set UVMTRACE_LIBRARY_DIR to the folder of torch/");
     }
     frameworks_ = options_.warm_up == RecordOptions::WarmUp::kYes ? Frameworks::all() : frameworks_of(options_.program);
     warm_up_ = options_.warm_up != RecordOptions::WarmUp::kNo && frameworks_.any();
@@ -81,13 +81,13 @@ class Recording {
     }
     two_passes_ = !options_.timing_only && !parts_.access.empty();
     if (!options_.timing_only && parts_.access.empty()) {
-      say("libuvmtrace_access.so is not there (it is built where the Compute Sanitizer's headers are): one pass, "
+      say("libuvmtrace_access.so was not found (it is built where the Compute Sanitizer's headers are): one pass, "
           "accesses "
           "come from operators and launch parameters");
     }
     if (options_.memory_pass && parts_.memory.empty()) {
       options_.memory_pass = false;
-      say("libuvmtrace_memory.so is not there: what the process takes beside its allocations is not recorded");
+      say("libuvmtrace_memory.so was not found: what the process takes beside its allocations is not recorded");
     }
   }
 
@@ -308,9 +308,10 @@ constexpr const char* kRecordUsage =
   uvmtrace record -o bfs.uvmt -- ./bfs graph.bin
   uvmtrace record -o gpt2.uvmt --torch -- python train.py --steps 3
 
-The program runs three times: for times and for memory, at nearly its own speed, and for accesses, tens of times slower.
-All runs must do the same (fix its seeds); a beginning in which they differ is left out. Scripts that compile (torch.compile, Triton,
-JAX) run once before, to fill the compilers' caches. Shown is what the run for times prints; its exit code is returned.
+The program runs three times: for times and for memory, at nearly its own speed, and for accesses, tens of times
+slower. All runs must do the same (fix the seeds); a beginning in which they differ is left out. Scripts that compile
+(torch.compile, Triton, JAX) run once before, to fill the compilers' caches. The output shown and the exit code are
+those of the run for times.
 
 )";
 

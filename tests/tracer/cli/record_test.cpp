@@ -73,7 +73,7 @@ TEST_F(RecordTest, MemoryOfTheProcessIsInTheTrace) {
   std::filesystem::remove(folder.path("libuvmtrace_memory.so"));
   const CommandResult alone = shell("cp \"" UVMTRACE_COMMAND "\" alone; ./alone record -o out.uvmt -- bash program.sh");
   EXPECT_EQ(alone.exit_code, 0) << alone.err;
-  EXPECT_THAT(alone.err, HasSubstr("libuvmtrace_memory.so is not there"));
+  EXPECT_THAT(alone.err, HasSubstr("libuvmtrace_memory.so was not found"));
 }
 
 TEST_F(RecordTest, BothOutputs) {
@@ -146,7 +146,7 @@ TEST_F(RecordTest, WithoutTheAccessLibrary) {
   program("");
   const CommandResult result = record();
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_THAT(result.err, HasSubstr("libuvmtrace_access.so is not there"));
+  EXPECT_THAT(result.err, HasSubstr("libuvmtrace_access.so was not found"));
   EXPECT_EQ(passes(), "timing\nmemory\n");
   EXPECT_EQ(statistics().kernels_by_coverage[static_cast<std::size_t>(trace::Coverage::kParameters)], 1u);
 }
@@ -523,7 +523,7 @@ TEST_F(RecordHostile, WithoutTheTimingLibrary) {
   program("");
   const CommandResult result =
       shell("cp \"" UVMTRACE_COMMAND "\" alone; ./alone record -o out.uvmt -- bash program.sh");
-  expect_one_line_error(result, {"libuvmtrace_timing.so is not there", "UVMTRACE_LIBRARY_DIR"});
+  expect_one_line_error(result, {"libuvmtrace_timing.so was not found", "UVMTRACE_LIBRARY_DIR"});
   EXPECT_FALSE(has("passes.txt"));
 }
 

@@ -96,8 +96,8 @@ TEST_F(FaultsCommand, RefusesWrongCommandLinesInOneLine) {
   expect_one_line_error(shell("uvmtrace faults -o x"), {"no program given"});
   expect_one_line_error(shell("uvmtrace faults ls"), {"put -- before the program"});
   expect_one_line_error(shell("uvmtrace faults --json -- ls"), {"--json belongs to --show"});
-  expect_one_line_error(shell("uvmtrace faults --show log.txt -- ls"), {"--show prints a log"});
-  expect_one_line_error(shell("uvmtrace faults --show log.txt -o y"), {"--show prints a log"});
+  expect_one_line_error(shell("uvmtrace faults --show log.txt -- ls"), {"--show prints an existing log"});
+  expect_one_line_error(shell("uvmtrace faults --show log.txt -o y"), {"--show prints an existing log"});
   expect_one_line_error(shell("uvmtrace faults --show log.txt"), {"log.txt: is not a log of raw faults"});
   expect_one_line_error(shell("uvmtrace faults --show nothing.zst"), {"nothing.zst", "No such file"});
   expect_one_line_error(shell(library + "uvmtrace faults -o - -- ls"), {"standard output is the program's"});
@@ -113,7 +113,7 @@ TEST_F(FaultsCommand, NamesTheFolderOfAMissingLibrary) {
   std::filesystem::create_directories(folder.path("alone"));
   std::filesystem::copy_file(UVMTRACE_COMMAND, folder.path("alone/uvmtrace"));
   expect_one_line_error(shell("alone/uvmtrace faults -o x -- ls"),
-                        {"libuvmtrace_faults.so is not there", folder.path()});
+                        {"libuvmtrace_faults.so was not found", folder.path()});
 }
 
 }  // namespace
