@@ -38,8 +38,8 @@ class ExpandableAllocator final : public TensorAllocator {
     std::uint64_t bytes = 0;
     State state = State::kUnmapped;
   };
-  using Blocks = std::map<std::uint64_t, Block>;  // by offset; they cover the segment; neighbours of one state that is
-                                                  // not kInUse are one block
+  // Blocks by offset. They cover the segment; neighbours that are both free or both unmapped are joined into one block.
+  using Blocks = std::map<std::uint64_t, Block>;
   struct Segment {
     std::uint64_t bytes = 0, handle_bytes = 0;
     std::uint32_t stream = 0;

@@ -47,7 +47,7 @@ struct Experiment {
   std::uint32_t grid = 0;            // blocks, of the modes with loops
   std::uint32_t loop_threads = 256;  // per block, of the modes with loops; kStreamRead and kStreamWrite may have others
   std::uint32_t access_bytes = 16;   // per thread: 4, 8 or 16; only kStreamRead and kStreamWrite may differ from 16
-  std::uint32_t rounds = 1;          // kPingPong
+  std::uint32_t rounds = 1;          // kPingPong: kernel launches, each followed by writes of the host
 };
 
 // Returns the `mode` of the file format (sim/validate/README.md): "ordered", "parallel32", "stream_rd", "cpu",
