@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "policies/plan/correlation_tables.h"
+#include "policies/plan/kernel_blocks.h"
 #include "policies/plan/lookahead.h"
 #include "sim/policy/registry.h"
 
@@ -89,7 +90,7 @@ class DeepUm final : public Planner {
   }
   void expect(ExecutionId id) {
     expected_.push_back(id);
-    ahead_.push(blocks_of_[id].chain());
+    ahead_.push(BlockChain(blocks_of_[id].chain()));
   }
   bool expect_one_more() {
     if (expected_.empty() || expected_.size() > degree_) return false;
@@ -102,7 +103,7 @@ class DeepUm final : public Planner {
 
   std::size_t degree_;
   BlockTable::Shape shape_;
-  Lookahead ahead_;
+  Lookahead<BlockChain> ahead_;
   std::unordered_map<std::uint64_t, ExecutionId> ids_;  // by hash
   std::vector<BlockTable> blocks_of_;                   // by execution
   ExecutionTable executions_;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <vector>
 
+#include "policies/plan/kernel_blocks.h"
 #include "policies/plan/lookahead.h"
 #include "sim/policy/registry.h"
 
@@ -29,7 +30,7 @@ class DeepUmIdeal final : public Planner {
         ahead_({context.parameters.boolean("prefetch"), context.parameters.boolean("invalidate"),
                 static_cast<std::uint32_t>(context.parameters.integer("reserve_chunks"))}) {}
 
-  void on_launched(const KernelLaunch& kernel) override { launched_.push_back(blocks_of(kernel)); }
+  void on_launched(const KernelLaunch& kernel) override { launched_.emplace_back(kernel); }
   // Kernels of several streams begin and end in any order: each is expected until it has ended and another begins.
   void on_begin(const KernelLaunch& kernel) override {
     for (const std::uint64_t number : over_) remove(number);
@@ -63,11 +64,11 @@ class DeepUmIdeal final : public Planner {
   }
 
   std::size_t degree_;
-  Lookahead ahead_;
-  std::deque<std::uint64_t> expected_;            // numbers of the kernels of ahead_, ascending
-  std::vector<std::uint64_t> over_;               // those that have ended
-  std::uint64_t next_ = 0;                        // number of the first kernel of launched_
-  std::deque<std::vector<BlockIndex>> launched_;  // beyond those in ahead_
+  Lookahead<ArgumentBlocks> ahead_;
+  std::deque<std::uint64_t> expected_;   // numbers of the kernels of ahead_, ascending
+  std::vector<std::uint64_t> over_;      // those that have ended
+  std::uint64_t next_ = 0;               // number of the first kernel of launched_
+  std::deque<ArgumentBlocks> launched_;  // beyond those in ahead_
 };
 
 UVMSIM_POLICY(deepum_ideal, DeepUmIdeal);

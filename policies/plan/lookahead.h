@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The common part of planners that look some kernels ahead: the kernels expected next with their blocks, the next block
-// to prefetch for them, and the next one to evict.
+// to prefetch for them, and the next one to evict. Memory grows with the runs of these blocks and with those on the
+// GPU.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <optional>
 #include <set>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "sim/common/sparse_table.h"
+#include "sim/common/range_map.h"
 #include "sim/policy/planner.h"
 
 namespace uvmsim::policy {
 
+// Blocks: the blocks of a kernel, a class of kernel_blocks.h.
+template <class Blocks>
 class Lookahead {
  public:
   struct Options {
@@ -25,20 +28,20 @@ class Lookahead {
   };
   explicit Lookahead(const Options& options) : options_(options) {}
 
-  // Expected kernels, the running one in front; the blocks of each in the order in which they are fetched, each once.
+  // Expected kernels, the running one in front.
   std::size_t size() const { return kernels_.size(); }
-  void push(std::vector<BlockIndex> blocks) {
-    for (const BlockIndex b : blocks) change_users(b, +1);
+  void push(Blocks blocks) {
+    blocks.for_each_run([&](const BlockRun& run) { change_users(run, +1); });
     kernels_.push_back(std::move(blocks));
   }
   void pop() { remove(0); }
   void remove(std::size_t kernel) {
-    for (const BlockIndex b : kernels_[kernel]) change_users(b, -1);
+    kernels_[kernel].for_each_run([&](const BlockRun& run) { change_users(run, -1); });
     kernels_.erase(kernels_.begin() + static_cast<std::ptrdiff_t>(kernel));
     if (kernel < kernel_) {
       --kernel_;
     } else if (kernel == kernel_) {
-      block_ = 0;
+      place_.reset();
     }
   }
   void clear() {
@@ -48,25 +51,28 @@ class Lookahead {
   // Adds blocks that the running kernel needs too.
   void add_to_front(const std::vector<BlockIndex>& blocks) {
     for (const BlockIndex b : blocks) {
-      if (users_of(b) != 0) continue;
-      change_users(b, +1);
-      kernels_.front().push_back(b);
+      if (expects(b)) continue;
+      change_users({b, 1}, +1);
+      kernels_.front().append(b);
       rewind();
     }
   }
-  bool expects(BlockIndex b) const { return users_of(b) != 0; }
+  bool expects(BlockIndex b) const { return users_.value(b.value) != 0; }
 
   void on_migrated(BlockIndex b) {
-    Block& block = at(b);
-    if (block.order != kAway && block.users == 0) victims_.erase({block.order, b.value});
-    block.order = ++clock_;
-    if (block.users == 0) victims_.insert({block.order, b.value});
+    std::uint64_t& order = here_[b.value];
+    const bool needed = expects(b);
+    if (!needed) victims_.erase({order, b.value});
+    order = ++clock_;
+    if (!needed) victims_.insert({order, b.value});
   }
   void on_released(BlockIndex b) {
-    Block& block = at(b);
-    if (block.order != kAway && block.users == 0) victims_.erase({block.order, b.value});
-    block.order = kAway;
-    if (block.users != 0) rewind();
+    const bool needed = expects(b);
+    if (const auto found = here_.find(b.value); found != here_.end()) {
+      if (!needed) victims_.erase({found->second, b.value});
+      here_.erase(found);
+    }
+    if (needed) rewind();
   }
 
   // Keeps the reserve of free chunks, else prefetches in order. When all blocks of the known kernels are present it
@@ -78,14 +84,15 @@ class Lookahead {
     }
     if (!options_.prefetch) return {};
     for (;;) {
-      for (; kernel_ < kernels_.size(); ++kernel_, block_ = 0) {
-        for (; block_ < kernels_[kernel_].size(); ++block_) {
-          const BlockIndex b = kernels_[kernel_][block_];
-          const PageMask missing = queries.missing(b);
+      for (; kernel_ < kernels_.size(); ++kernel_, place_.reset()) {
+        const Blocks& blocks = kernels_[kernel_];
+        if (!place_) place_ = blocks.begin();
+        for (; const std::optional<BlockIndex> b = blocks.at(*place_); blocks.advance(*place_)) {
+          const PageMask missing = queries.missing(*b);
           if (missing.empty()) continue;
           if (queries.free_chunks() == 0) return victim(queries);  // none: wait until the kernel ends
-          ++block_;
-          return {PlanCommand::Kind::kPrefetch, b, missing};
+          blocks.advance(*place_);
+          return {PlanCommand::Kind::kPrefetch, *b, missing};
         }
       }
       if (!more()) return {};
@@ -104,56 +111,42 @@ class Lookahead {
   }
 
  private:
-  static constexpr std::uint64_t kAway = 0;
-  struct Block {
-    std::uint64_t order = kAway;  // order of its last migration; kAway: not on the GPU
-    std::uint32_t users = 0;      // expected kernels
-  };
-
-  Block& at(BlockIndex b) { return blocks_[b.value]; }
-  std::uint32_t users_of(BlockIndex b) const { return blocks_.value(b.value).users; }
-  void change_users(BlockIndex b, int by) {
-    Block& block = at(b);
-    const bool was_free = block.users == 0;
-    block.users = static_cast<std::uint32_t>(static_cast<int>(block.users) + by);
-    if (block.order == kAway || was_free == (block.users == 0)) return;
-    if (was_free) {
-      victims_.erase({block.order, b.value});
-    } else {
-      victims_.insert({block.order, b.value});
+  void change_users(const BlockRun& run, int by) {
+    changes_.clear();
+    users_.for_each(run.first.value, run.first.value + run.count,
+                    [&](std::uint64_t first, std::uint64_t end, std::uint32_t users) {
+                      changes_.push_back({first, end, users, static_cast<std::uint32_t>(static_cast<int>(users) + by)});
+                    });
+    for (const Change& change : changes_) {
+      users_.assign(change.first, change.end, change.after);
+      if ((change.before == 0) == (change.after == 0)) continue;
+      for (auto block = here_.lower_bound(change.first); block != here_.end() && block->first < change.end; ++block) {
+        if (change.after == 0) {
+          victims_.insert({block->second, block->first});
+        } else {
+          victims_.erase({block->second, block->first});
+        }
+      }
     }
   }
-  void rewind() { kernel_ = block_ = 0; }
+  void rewind() {
+    kernel_ = 0;
+    place_.reset();
+  }
 
   Options options_;
-  std::deque<std::vector<BlockIndex>> kernels_;
-  std::size_t kernel_ = 0, block_ = 0;  // the next block to look at
-  SparseTable<Block> blocks_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> victims_;  // order, block
-  std::uint64_t clock_ = kAway;
-};
-
-// Returns the blocks of a kernel's memory, each once. Kernels walk through all their operands at the same time: the
-// first blocks of all operands come first.
-inline std::vector<BlockIndex> blocks_of(const KernelLaunch& kernel) {
-  struct Part {
-    std::uint64_t numerator, denominator;  // the position within its operand
-    BlockIndex block;
+  std::deque<Blocks> kernels_;
+  std::size_t kernel_ = 0;                       // of the next block to look at
+  std::optional<typename Blocks::Place> place_;  // its place in that kernel; none: the first one
+  RangeMap<std::uint32_t> users_;                // by block: the expected kernels that need it
+  struct Change {
+    std::uint64_t first = 0, end = 0;
+    std::uint32_t before = 0, after = 0;
   };
-  std::vector<Part> parts;
-  for (const KernelArgument& argument : kernel.arguments) {
-    std::uint64_t i = 0;
-    for (const BlockPages& part : argument.memory) parts.push_back({i++, argument.memory.size(), part.block});
-  }
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
-    return a.numerator * b.denominator < b.numerator * a.denominator;
-  });
-  std::vector<BlockIndex> blocks;
-  std::unordered_set<std::uint64_t> seen;
-  for (const Part& part : parts) {
-    if (seen.insert(part.block.value).second) blocks.push_back(part.block);
-  }
-  return blocks;
-}
+  std::vector<Change> changes_;
+  std::map<std::uint64_t, std::uint64_t> here_;                // blocks on the GPU: the order of their last migrations
+  std::set<std::pair<std::uint64_t, std::uint64_t>> victims_;  // order, block: those that no expected kernel needs
+  std::uint64_t clock_ = 0;
+};
 
 }  // namespace uvmsim::policy

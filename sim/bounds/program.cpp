@@ -65,7 +65,8 @@ class Reader {
   void add_on_host(Action action, std::size_t first_run);
   void add_run(std::uint64_t first, std::uint64_t end, std::size_t first_run);
   void merge_runs(std::size_t first_run);
-  std::size_t add_spans(const std::vector<driver::BlockSpan>& spans);
+  void add_pages(const layout::Placement& placement, std::uint64_t page, std::uint64_t end, std::size_t first_run);
+  std::size_t add_bytes(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes);
   void add_kernel(const trace::Record& record, const trace::Kernel& kernel);
   void add_host_access(const trace::HostAccess& access);
   void free_object(trace::ObjectId id, bool tensor);
@@ -110,12 +111,20 @@ void Reader::merge_runs(std::size_t first_run) {
   if (runs.size() > first_run) runs.resize(kept + 1);
 }
 
-std::size_t Reader::add_spans(const std::vector<driver::BlockSpan>& spans) {
+// Adds pages [page, end) of the placement.
+void Reader::add_pages(const layout::Placement& placement, std::uint64_t page, std::uint64_t end,
+                       std::size_t first_run) {
+  placement.for_each_stretch(
+      page, end, [&](std::uint64_t first, std::uint64_t count) { add_run(first, first + count, first_run); });
+}
+
+// Adds the pages of bytes of an object, none if its memory is not managed. Returns the first run.
+std::size_t Reader::add_bytes(trace::ObjectId id, std::uint64_t offset, std::uint64_t bytes) {
+  engine::check_bytes(layout_, id, offset, bytes);
+  const layout::Placement& placement = layout_.find(id);
   const std::size_t first_run = program_.runs.size();
-  for (const driver::BlockSpan& span : spans) {
-    const std::uint64_t first = page_index(span.block, span.first);
-    add_run(first, first + span.count, first_run);
-  }
+  if (!placement.managed || bytes == 0) return first_run;
+  add_pages(placement, placement.first_page(offset), placement.end_page(offset + bytes), first_run);
   return first_run;
 }
 
@@ -166,9 +175,7 @@ void Reader::add_host_access(const trace::HostAccess& access) {
   const std::size_t first_run = program_.runs.size();
   for (std::size_t part = 0; part < engine::part_count(access); ++part) {
     const engine::PageRange pages = engine::touch_of(access, part, placement, header_.quantum_bytes).pages;
-    placement.for_each_part(pages.begin, pages.end, [&](BlockIndex block, unsigned first, unsigned count) {
-      add_run(page_index(block, first), page_index(block, first) + count, first_run);
-    });
+    add_pages(placement, pages.begin, pages.end, first_run);
   }
   add_on_host(Action::kHostTouch, first_run);
 }
@@ -181,14 +188,9 @@ void Reader::release(const std::vector<PageRun>& pages) {
 
 void Reader::note_dead(const layout::Placement& placement) {
   if (program_.operations.empty()) return;
-  if (!placement.blocks.empty()) {
-    placement.for_each_part(placement.first_page(0), placement.end_page(placement.bytes),
-                            [&](BlockIndex block, unsigned first, unsigned count) {
-                              const std::uint64_t index = page_index(block, first);
-                              program_.runs.push_back({index, index + count});
-                            });
-  }
-  program_.operations.back().end_dead_run = program_.runs.size();
+  Operation& last = program_.operations.back();
+  add_pages(placement, placement.first_page(0), placement.end_page(placement.bytes), last.end_run);
+  last.end_dead_run = program_.runs.size();
 }
 
 void Reader::free_object(trace::ObjectId id, bool tensor) {
@@ -242,11 +244,11 @@ void Reader::add(const trace::Record& record, bool is_segment, std::uint64_t num
     }
     const bool to_host = prefetch->destination < 0;
     if (!to_host) gpus_.insert(static_cast<unsigned>(prefetch->destination));
-    const std::size_t first = add_spans(engine::spans_of(layout_, prefetch->object, prefetch->offset, prefetch->bytes));
+    const std::size_t first = add_bytes(prefetch->object, prefetch->offset, prefetch->bytes);
     return add_work(record, to_host ? Action::kToHost : Action::kUse, prefetch->stream, 0, first);
   }
   if (const auto* discard = std::get_if<trace::Discard>(&record)) {
-    const std::size_t first = add_spans(engine::spans_of(layout_, discard->object, discard->offset, discard->bytes));
+    const std::size_t first = add_bytes(discard->object, discard->offset, discard->bytes);
     return add_work(record, Action::kDiscard, discard->stream, 0, first);
   }
   order_.follow(record);
@@ -261,7 +263,7 @@ void Reader::add(const trace::Record& record, bool is_segment, std::uint64_t num
   } else if (const auto* tensor_freed = std::get_if<trace::TensorFree>(&record)) {
     free_object(tensor_freed->id, true);
   } else if (const auto* advise = std::get_if<trace::Advise>(&record)) {
-    add_on_host(Action::kHint, add_spans(engine::spans_of(layout_, advise->object, advise->offset, advise->bytes)));
+    add_on_host(Action::kHint, add_bytes(advise->object, advise->offset, advise->bytes));
   } else if (const auto* access = std::get_if<trace::HostAccess>(&record)) {
     add_host_access(*access);
   } else if (const auto* sync = std::get_if<trace::Sync>(&record)) {

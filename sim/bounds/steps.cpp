@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "sim/bounds/page_map.h"
+#include "sim/common/range_map.h"
 #include "sim/common/units.h"
 
 namespace uvmsim::bounds {
@@ -77,7 +77,7 @@ class StepBuilder {
 
   const Program& program_;
   bool thrashing_, comes_once_;
-  PageMap<PageState> pages_;
+  RangeMap<PageState> pages_;
   std::span<const Operation> operations_;  // of the current step
   std::size_t number_ = 0;
   Step step_;

@@ -37,17 +37,17 @@ def extremes():
     yield "largest object", [alloc(1, 1 << 47), kernel(few_pages(1))], 3, 1
     yield "sparse touches", [alloc(1, 1 << 44), kernel([1, sparse])], 2 + len(sparse), len(sparse)
     yield "hints on all of it", [
-        alloc(1, 16 * TIB),
-        {"t": "advise", "object": 1, "offset": 0, "bytes": 16 * TIB, "advice": "set_preferred_location", "device": 0},
-        {"t": "advise", "object": 1, "offset": 0, "bytes": 16 * TIB, "advice": "set_read_mostly"},
+        alloc(1, 64 * TIB),
+        {"t": "advise", "object": 1, "offset": 0, "bytes": 64 * TIB, "advice": "set_preferred_location", "device": 0},
+        {"t": "advise", "object": 1, "offset": 0, "bytes": 64 * TIB, "advice": "set_read_mostly"},
         kernel(few_pages(1)),
     ], 5, 1
     yield "discard and free", [
-        alloc(1, 16 * TIB),
+        alloc(1, 64 * TIB),
         kernel(few_pages(1)),
-        {"t": "discard", "object": 1, "offset": 0, "bytes": 16 * TIB},
+        {"t": "discard", "object": 1, "offset": 0, "bytes": 64 * TIB},
         {"t": "object_free", "id": 1},
-    ] * 1, 5, 1
+    ], 5, 1
     yield "many large objects", [alloc(number, TIB) for number in range(1, 101)] + [kernel(few_pages(100))], 102, 1
     yield "more than there are addresses", [alloc(number, 1 << 46) for number in range(1, 5)] + [kernel(few_pages(1))], None, None
     pages = 4 * 256 * 256
@@ -118,13 +118,11 @@ class ProportionTest(CommandTest):
                 self.assert_in_proportion(trace, items, blocks, searches=name != "phases of large objects")
 
     def test_of_every_policy(self):
-        """No policy keeps state for memory that was never in use. One policy is left out: it fetches all memory that a
-        kernel's arguments name, so that all of it is in use."""
+        """No policy keeps state for memory that was never in use."""
         trace = self.trace("t.jsonl", alloc(1, 1 << 46), kernel(few_pages(1)))
         half = ("--osf", "2", "--hypothetical-capacity", "--no-unlimited-run")
         for policy in json.loads(self.run_ok("policies", "--json").out)["policies"]:
-            # policies for scenarios; for the other see above
-            if policy["slot"] == "schedule" or policy["name"] == "deepum_ideal":
+            if policy["slot"] == "schedule":  # those of scenarios
                 continue
             with self.subTest(f"{policy['slot']} {policy['name']}"):
                 done = self.run_measured("run", trace, *SYSTEM, *half, f"--{policy['slot']}", policy["name"])
@@ -132,6 +130,15 @@ class ProportionTest(CommandTest):
                 self.assertIn(done.code, (0, 2), done.err[-300:])
                 self.assertNotIn("out of memory", done.err)
                 self.assertLess(done.peak_bytes, CONSTANT_BYTES)
+
+    def test_of_pages_that_a_policy_fetches(self):
+        """A policy that fetches all memory that kernels name takes memory for what the GPU holds, not for the rest."""
+        trace = self.trace("t.jsonl", alloc(1, 1 << 46), kernel(few_pages(1), duration_ns=10**9))
+        capacity = 8 << 30
+        done = self.run_ok("run", trace, *SYSTEM, "--capacity-bytes", capacity, "--no-unlimited-run", "--plan", "deepum_ideal", "--json", "r.jsonl")
+        self.assertLess(done.peak_bytes, CONSTANT_BYTES + 3 * capacity // 4096)
+        counters = json.loads((self.folder / "r.jsonl").read_text())["counters"]
+        self.assertGreater(counters["prefetched_pages"], capacity // 4096 // 2)
 
     def test_of_many_records(self):
         """Half a million records of each kind that takes hardly any space in a file when compressed."""

@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "policies/plan/correlation_tables.h"
-#include "policies/plan/lookahead.h"
+#include "policies/plan/kernel_blocks.h"
+#include "sim/common/random.h"
 #include "sim/policy/registry.h"
 #include "tests/policy/plan_machine.h"
 
@@ -180,12 +184,97 @@ TEST(ArgumentMemory, HasThePagesOfEachBlockInTheOrderOfTheObject) {
   EXPECT_EQ(ArgumentMemory().begin(), ArgumentMemory().end());
 }
 
-TEST(Lookahead, BlocksOfAllArgumentsComeFirstBlockFirst) {
+template <class Blocks>
+std::vector<std::uint64_t> order_of(const Blocks& blocks) {
+  std::vector<std::uint64_t> order;
+  auto place = blocks.begin();
+  for (; const auto block = blocks.at(place); blocks.advance(place)) order.push_back(block->value);
+  return order;
+}
+
+template <class Blocks>
+std::vector<std::uint64_t> in_runs(const Blocks& blocks) {
+  std::vector<std::uint64_t> all;
+  blocks.for_each_run([&](const BlockRun& run) {
+    for (std::uint64_t i = 0; i < run.count; ++i) all.push_back(run.first.value + i);
+  });
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST(ArgumentBlocks, OfAllArgumentsTheFirstBlocksComeFirst) {
   const std::vector<BlockRun> first{{BlockIndex(1), 4}};
   const std::vector<BlockRun> second{{BlockIndex(9), 1}, {BlockIndex(2), 1}};
   const std::vector<KernelArgument> arguments{{0, {first, 0, 4 * kPagesPerBlock}},
                                               {0, {second, 0, 2 * kPagesPerBlock}}};
-  EXPECT_THAT(values(blocks_of({.name = "k", .arguments = arguments})), ElementsAre(1, 9, 2, 3, 4));
+  EXPECT_THAT(order_of(ArgumentBlocks({.name = "k", .arguments = arguments})), ElementsAre(1, 9, 2, 3, 4));
+}
+
+// All blocks in a list, sorted by their positions, without those that occur again.
+std::vector<std::uint64_t> sorted_blocks(const std::vector<KernelArgument>& arguments) {
+  struct Part {
+    std::uint64_t position, size, block;
+  };
+  std::vector<Part> parts;
+  for (const KernelArgument& argument : arguments) {
+    std::uint64_t position = 0;
+    for (const BlockPages& part : argument.memory) {
+      parts.push_back({position++, argument.memory.size(), part.block.value});
+    }
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return a.position * b.size < b.position * a.size; });
+  std::vector<std::uint64_t> blocks;
+  for (const Part& part : parts) {
+    if (std::find(blocks.begin(), blocks.end(), part.block) == blocks.end()) blocks.push_back(part.block);
+  }
+  return blocks;
+}
+
+// Arguments overlap, as tensors in one segment do, and lie in several pieces.
+TEST(ArgumentBlocks, AreInTheOrderOfASortedList) {
+  Random random(29);
+  for (unsigned instance = 0; instance < 2000; ++instance) {
+    std::vector<std::vector<BlockRun>> runs(random.below(6));
+    std::vector<KernelArgument> arguments;
+    for (std::vector<BlockRun>& each : runs) {
+      std::uint64_t blocks = 0;
+      for (std::uint64_t from = 0; from < 40; from += 20) {  // of the upper half first, so that runs do not ascend
+        if (random.below(3) == 0) continue;
+        const std::uint64_t first = random.below(20), count = random.below(20 - first) + 1;
+        each.push_back({BlockIndex(20 - from + first), count});
+        blocks += count;
+      }
+      arguments.push_back({0, {each, 0, blocks * kPagesPerBlock}});
+    }
+    const ArgumentBlocks blocks({.name = "k", .arguments = arguments});
+    std::vector<std::uint64_t> expected = sorted_blocks(arguments);
+    ASSERT_EQ(order_of(blocks), expected) << instance;
+    std::sort(expected.begin(), expected.end());
+    ASSERT_EQ(in_runs(blocks), expected) << instance;
+  }
+}
+
+TEST(BlockChain, KeepsItsOrderAndHasRuns) {
+  BlockChain chain(blocks({5, 3, 9, 4}));
+  chain.append(BlockIndex(1));
+  EXPECT_THAT(order_of(chain), ElementsAre(5, 3, 9, 4, 1));
+  EXPECT_THAT(in_runs(chain), ElementsAre(1, 3, 4, 5, 9));
+}
+
+// A kernel whose argument is as large as the address space costs runs, not blocks, however many of it are launched.
+TEST(DeepUmIdeal, BringsAsMuchAsThereIsRoomForOfAHugeObject) {
+  const auto planner = built_ins()->create<Planner>("deepum_ideal", {{"reserve_chunks", "0"}}, 1, 4);
+  Machine machine(*planner, 4);
+  const BlockRun run{BlockIndex(10), std::uint64_t{1} << 20};
+  const KernelArgument argument{0, {std::span(&run, 1), 0, run.count * kPagesPerBlock}};
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    planner->on_launched({.number = number, .name = "k", .arguments = std::span(&argument, 1)});
+  }
+  planner->on_begin({.number = 0, .name = "k", .arguments = std::span(&argument, 1)});
+  EXPECT_EQ(machine.idle(), (std::vector<std::int64_t>{10, 11, 12, 13}));
+  planner->on_released(BlockIndex(12));
+  EXPECT_EQ(planner->victim(machine).kind, PlanCommand::Kind::kNone);  // all of it is needed
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value for every page of the address space, stored as runs of equal values.
+// A value for every number, stored as runs of equal values: memory grows with the runs, not with their lengths.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 #include <iterator>
 #include <map>
 
-namespace uvmsim::bounds {
+namespace uvmsim {
 
-// Value{} is the initial value of every page.
+// Value{} is the initial value of every number.
 template <class Value>
-class PageMap {
+class RangeMap {
  public:
   void assign(std::uint64_t first, std::uint64_t end, Value value) {
     if (first >= end) return;
@@ -29,6 +29,13 @@ class PageMap {
       previous->second.end = at->second.end;
       runs_.erase(at);
     }
+  }
+
+  Value value(std::uint64_t number) const {
+    const auto next = runs_.upper_bound(number);
+    if (next == runs_.begin()) return Value{};
+    const Run& run = std::prev(next)->second;
+    return number < run.end ? run.value : Value{};
   }
 
   // Calls f(first, end, value) for the runs in [first, end), ascending, including those of Value{}. f must not change
@@ -58,18 +65,18 @@ class PageMap {
     Value value;
   };
 
-  // Makes `page` a border. Returns the first run at or after it.
-  typename std::map<std::uint64_t, Run>::iterator split(std::uint64_t page) {
-    auto next = runs_.lower_bound(page);
+  // Makes `number` a border. Returns the first run at or after it.
+  typename std::map<std::uint64_t, Run>::iterator split(std::uint64_t number) {
+    auto next = runs_.lower_bound(number);
     if (next == runs_.begin()) return next;
     const auto run = std::prev(next);
-    if (run->second.end <= page) return next;
+    if (run->second.end <= number) return next;
     const Run rest{run->second.end, run->second.value};
-    run->second.end = page;
-    return runs_.emplace_hint(next, page, rest);
+    run->second.end = number;
+    return runs_.emplace_hint(next, number, rest);
   }
 
-  std::map<std::uint64_t, Run> runs_;  // by first page; neighbours are not adjacent or have different values
+  std::map<std::uint64_t, Run> runs_;  // by first number; neighbours are not adjacent or have different values
 };
 
-}  // namespace uvmsim::bounds
+}  // namespace uvmsim

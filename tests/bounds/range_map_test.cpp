@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/bounds/page_map.h"
+#include "sim/common/range_map.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 namespace uvmsim {
 namespace {
 
-TEST(PageMap, HoldsWhatAnArrayHolds) {
+TEST(RangeMap, HoldsWhatAnArrayHolds) {
   Random random(51);
   for (unsigned instance = 0; instance < 50; ++instance) {
-    bounds::PageMap<int> map;
+    RangeMap<int> map;
     std::array<int, 64> array{};
     for (unsigned change = 0; change < 60; ++change) {
       const std::uint64_t first = random.below(array.size()), end = first + random.below(array.size() - first + 1);
@@ -29,6 +29,7 @@ TEST(PageMap, HoldsWhatAnArrayHolds) {
         for (; next < stop; ++next) ASSERT_EQ(array[next], held);
       });
       ASSERT_EQ(next, to);
+      for (std::uint64_t i = 0; i < array.size(); ++i) ASSERT_EQ(map.value(i), array[i]);
 
       std::uint64_t last_end = 0;
       int last_value = 0;
