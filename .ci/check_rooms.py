@@ -30,7 +30,7 @@ def sources():
 def allowed_rooms():
     """The table of sim/README.md: room -> the rooms it may use."""
     text = read("sim/README.md")
-    table = text[text.index("| room | is | uses") :].split("\n\n")[0]
+    table = text[text.index("| room | contents | uses") :].split("\n\n")[0]
     rooms = {}
     for row in table.split("\n")[2:]:
         room, _, uses = (cell.strip() for cell in row.strip("|").split("|"))

@@ -390,7 +390,7 @@ TEST_F(BpfBuild, BuildsWhatPoliciesAreAsBpf) {
                                        .c_str());
     return status == 0 ? folder_.read("printed.bpf.c") : "";
   };
-  EXPECT_THAT(printed("mru"), HasSubstr("Most recently used: what was used last"));
+  EXPECT_THAT(printed("mru"), HasSubstr("Most recently used: the chunk that was used last"));
   EXPECT_THAT(printed("tree_by_process"), HasSubstr("process_threshold"));
   EXPECT_EQ(printed("deepum"), "");
   EXPECT_THAT(folder_.read("said"), HasSubstr("gpu_ext has no hooks for this slot"));
