@@ -3,7 +3,11 @@
 // threads make that walk rows of their own while the host takes one 2 MB block after the other back.
 //
 //   taken_away hits                                 one line per SM: how long its other warps stood still
-//   taken_away rows STEPS INTERVAL_US BLOCKS [LIMIT_S [resident] [cached]]   one line: how long BLOCKS thread blocks took for STEPS accesses a thread
+//   taken_away rows STEPS INTERVAL_US BLOCKS [LIMIT_S [resident] [cached]]
+//       how long BLOCKS thread blocks take for STEPS accesses per thread while a 2 MB block is taken away every
+//       INTERVAL_US (0: never), for at most LIMIT_S (20); then the times at which the first, a quarter, half, three
+//       quarters and the last of the warps had come so far. resident: all pages are on the GPU first; cached: loads may
+//       hit in the first-level cache
 //
 // Built with `nvcc -O2 -std=c++17 -arch=native`. Memory is never oversubscribed: the most is 4 GiB, refused where that
 // is more than a quarter of what is free.
@@ -227,10 +231,11 @@ int main(int argc, char** argv) {
   const auto has = [&](const char* word) {
     return std::any_of(argv + std::min(argc, 6), argv + argc, [&](const char* one) { return std::string(one) == word; });
   };
-  if (argc >= 5 && std::string(argv[1]) == "rows") {
+  if (argc >= 5 && std::string(argv[1]) == "rows" && std::atoi(argv[2]) > 0 && std::atoi(argv[4]) > 0) {
     return measure_rows(unsigned(std::atoi(argv[2])), unsigned(std::atoi(argv[3])), unsigned(std::atoi(argv[4])),
                         argc > 5 ? std::atof(argv[5]) : 20.0, has("resident"), has("cached"));
   }
-  std::fprintf(stderr, "usage: taken_away hits | rows STEPS INTERVAL_US BLOCKS [LIMIT_S [resident] [cached]]\n");
+  std::fprintf(stderr, "usage: taken_away hits | rows STEPS INTERVAL_US BLOCKS [LIMIT_S [resident] [cached]]; "
+                       "STEPS and BLOCKS from 1 on\n");
   return 2;
 }
