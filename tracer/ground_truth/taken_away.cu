@@ -9,8 +9,8 @@
 //       quarters and the last of the warps had come so far. resident: all pages are on the GPU first; cached: loads may
 //       hit in the first-level cache
 //
-// Built with `nvcc -O2 -std=c++17 -arch=native`. Memory is never oversubscribed: the most is 4 GiB, refused where that
-// is more than a quarter of what is free.
+// Built with `nvcc -O2 -std=c++17 -arch=native`. Memory is never oversubscribed: 32 MiB per thread block, refused where
+// that is more than a quarter of what is free.
 #include <cuda_runtime.h>
 
 #include <algorithm>
