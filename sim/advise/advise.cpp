@@ -188,8 +188,8 @@ Answer advise(report::RunRecord run, const Memory& memory, const std::string& la
   Answer answer;
   answer.run = std::move(run);
   if (answer.waits_for_nothing()) return answer;
-  answer.changes =
-      std::make_shared<const std::vector<Change>>(changes_for(memory, answer.run.result.capacity_bytes, layout));
+  answer.changes = std::make_shared<const std::vector<Change>>(
+      changes_for(memory, answer.run.result.footprint_bytes, answer.run.result.capacity_bytes, layout));
   Search(answer, measure).run();
   return answer;
 }

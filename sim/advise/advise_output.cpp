@@ -18,6 +18,7 @@ using report::format_ms;
 using report::format_thousandths;
 
 constexpr std::size_t kMostTriedInText = 8;
+constexpr std::size_t kMostRulesInText = 20;
 constexpr std::size_t kIndent = 2;
 
 std::string signed_percent(std::int64_t thousandths) {
@@ -82,6 +83,12 @@ std::vector<std::string> reasons_of(const Answer& answer) {
                           "in which memory is used is the limit.",
                           format_ms(answer.knowing_ns), share));
   }
+  if (std::ranges::any_of(answer.rules(), [](const trace::HintRule& rule) {
+        return rule.first_percent != 0 || rule.end_percent != 100;
+      })) {
+    out.push_back(
+        "Parts of objects are chosen by what the recorded kernels touch: with other data other parts may be used.");
+  }
   return out;
 }
 
@@ -126,7 +133,14 @@ std::string advise_text(const Answer& answer) {
       }
     }
     text += "\nThe rules for `uvmsim trace hint`:\n";
-    for (const trace::HintRule& rule : answer.rules()) text += fmt::format("  {}\n", trace::hint_text(rule));
+    const std::vector<trace::HintRule> rules = answer.rules();
+    for (std::size_t i = 0; i < rules.size() && i < kMostRulesInText; ++i) {
+      text += fmt::format("  {}\n", trace::hint_text(rules[i]));
+    }
+    if (rules.size() > kMostRulesInText) {
+      text +=
+          fmt::format("  # and {} more, which --json lists and --output puts in\n", rules.size() - kMostRulesInText);
+    }
     if (!answer.layout().empty()) text += fmt::format("  and run with --layout {}\n", answer.layout());
   }
   if (!answer.tried.empty()) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/advise/least_used.h"
 #include "sim/common/plain_text.h"
 #include "sim/report/numbers.h"
 
@@ -19,14 +20,19 @@ using Do = HintRule::Do;
 constexpr std::size_t kMostObjects = 6;  // objects that get advice of their own: those that kernels wait for longest
 constexpr std::uint32_t kAhead[] = {0, 1, 2, 4, 8, 16};
 constexpr std::size_t kNamedInText = 3;
+constexpr const char* kOnHost = "on the host, read there by the GPU";
+// How much is left on the host, in percent of what does not fit: kernels do not need all memory at once, and 2 MiB
+// blocks are seldom filled.
+constexpr std::uint32_t kExcessPercents[] = {50, 75, 100, 110, 130};
 // Larger memory is prefetched as a whole only if kernels touch at least half of it: no GPU has this much memory.
 constexpr std::uint64_t kMostPrefetchedBytes = std::uint64_t{256} << 30;
 
-HintRule rule_for(const Object& object, Do action, std::uint32_t first_percent = 0, std::uint32_t end_percent = 100) {
+HintRule rule_for(const Part& part, Do action) {
+  const Object& object = *part.object;
   HintRule rule{object.is_tensor ? When::kTensorAlloc : When::kObjectAlloc, action,
                 (object.is_tensor ? "@" : "") + std::to_string(object.id)};
-  rule.first_percent = first_percent;
-  rule.end_percent = end_percent;
+  rule.first_percent = part.first_percent;
+  rule.end_percent = part.end_percent;
   return rule;
 }
 
@@ -36,13 +42,26 @@ std::string name_of(const Object& object) {
   return fmt::format("{}, {}", name, report::format_bytes(object.bytes));
 }
 
-std::string names_of(const std::vector<const Object*>& objects) {
+std::string name_of(const Part& part) {
+  const std::string name = name_of(*part.object);
+  if (part.is_whole()) return name;
+  if (part.first_percent == 0) return fmt::format("the first {} % of {}", part.end_percent, name);
+  return fmt::format("{} to {} % of {}", part.first_percent, part.end_percent, name);
+}
+
+// Names the largest.
+std::string names_of(std::vector<Part> parts) {
+  std::ranges::stable_sort(parts, std::ranges::greater{}, &Part::bytes);
   std::string text;
-  for (std::size_t i = 0; i < objects.size() && i < kNamedInText; ++i) {
-    text += (i == 0 ? "" : "; ") + name_of(*objects[i]);
-  }
-  if (objects.size() > kNamedInText) text += fmt::format("; and {} more", objects.size() - kNamedInText);
+  for (std::size_t i = 0; i < parts.size() && i < kNamedInText; ++i) text += (i == 0 ? "" : "; ") + name_of(parts[i]);
+  if (parts.size() > kNamedInText) text += fmt::format("; and {} more", parts.size() - kNamedInText);
   return text;
+}
+
+std::vector<Part> whole(const std::vector<const Object*>& objects) {
+  std::vector<Part> parts;
+  for (const Object* object : objects) parts.push_back({object});
+  return parts;
 }
 
 // A call of the runtime, in CUDA and in PyTorch.
@@ -72,20 +91,19 @@ Call call_of(Do action) {
   }
 }
 
-Change advice(const std::string& kind, const std::vector<const Object*>& objects, const std::vector<Do>& actions,
-              std::uint32_t end_percent = 100) {
+std::vector<Do> read_there() { return {Do::kPreferHost, Do::kAccessedBy}; }
+
+Change advice(const std::string& kind, const std::vector<Part>& parts, const std::vector<Do>& actions) {
   Change change;
-  const std::string part = end_percent == 100 ? "" : fmt::format("the first {} % of ", end_percent);
-  const std::string names = names_of(objects);
-  change.what = fmt::format("{}: {}{}", kind, part, names);
-  for (const Object* object : objects) {
-    for (const Do action : actions) change.rules.push_back(rule_for(*object, action, 0, end_percent));
+  const std::string names = names_of(parts);
+  change.what = fmt::format("{}: {}", kind, names);
+  for (const Part& part : parts) {
+    for (const Do action : actions) change.rules.push_back(rule_for(part, action));
   }
-  const std::string which = fmt::format("{}{}", part, names);
   for (const Do action : actions) {
     const Call call = call_of(action);
-    change.cuda.push_back(fmt::format("{}  // after it is allocated, p and n: {}", call.cuda, which));
-    change.pytorch.push_back(fmt::format("{}  # t: {}", call.pytorch, which));
+    change.cuda.push_back(fmt::format("{}  // after it is allocated, p and n: {}", call.cuda, names));
+    change.pytorch.push_back(fmt::format("{}  # t: {}", call.pytorch, names));
   }
   return change;
 }
@@ -108,6 +126,28 @@ Change prefetch_ahead(std::uint32_t ahead) {
   return change;
 }
 
+// Leaves on the host what is used least, so that the rest fits. `footprint_bytes` includes memory that lives within an
+// iteration, and nobody can advise about that.
+void add_least_used(std::vector<Change>& changes, const Memory& memory, std::uint64_t footprint_bytes,
+                    std::uint64_t capacity_bytes) {
+  if (footprint_bytes <= capacity_bytes) return;
+  for (const Pieces pieces : {Pieces::kWholeObjects, Pieces::kParts}) {
+    for (const std::uint32_t percent : kExcessPercents) {
+      const std::vector<Part> parts = least_used(memory, (footprint_bytes - capacity_bytes) / 100 * percent, pieces);
+      if (parts.empty()) continue;
+      Change change = advice(kOnHost, parts, read_there());
+      std::uint64_t bytes = 0;
+      for (const Part& part : parts) bytes += part.bytes();
+      change.what = fmt::format("{}: {} that kernels touch least per byte: {}", kOnHost, report::format_bytes(bytes),
+                                names_of(parts));
+      const auto same = [&](const Change& other) {
+        return std::ranges::equal(other.rules, change.rules, {}, trace::hint_text, trace::hint_text);
+      };
+      if (std::ranges::none_of(changes, same)) changes.push_back(std::move(change));
+    }
+  }
+}
+
 void add_allocator(std::vector<Change>& changes, const Memory& memory, const std::string& layout) {
   constexpr const char* kExpandable = "expandable_segments";
   if (!memory.has_tensors || layout == kExpandable) return;
@@ -121,7 +161,8 @@ void add_allocator(std::vector<Change>& changes, const Memory& memory, const std
 
 }  // namespace
 
-std::vector<Change> changes_for(const Memory& memory, std::uint64_t capacity_bytes, const std::string& layout) {
+std::vector<Change> changes_for(const Memory& memory, std::uint64_t footprint_bytes, std::uint64_t capacity_bytes,
+                                const std::string& layout) {
   std::vector<Change> changes;
   std::vector<const Object*> waited_for, only_read, seldom_used, sparse;
   for (const Object& object : memory.objects) {
@@ -138,29 +179,28 @@ std::vector<Change> changes_for(const Memory& memory, std::uint64_t capacity_byt
   }
 
   for (const std::uint32_t ahead : kAhead) changes.push_back(prefetch_ahead(ahead));
-  if (only_read.size() > 1) changes.push_back(advice("read-mostly", only_read, {Do::kReadMostly}));
-  if (sparse.size() > 1) {
-    changes.push_back(advice("on the host, read there by the GPU", sparse, {Do::kPreferHost, Do::kAccessedBy}));
-  }
+  add_least_used(changes, memory, footprint_bytes, capacity_bytes);
+  if (only_read.size() > 1) changes.push_back(advice("read-mostly", whole(only_read), {Do::kReadMostly}));
+  if (sparse.size() > 1) changes.push_back(advice(kOnHost, whole(sparse), read_there()));
   if (seldom_used.size() > 1 && seldom_used.size() < memory.objects.size()) {
-    changes.push_back(advice("on the host, read there by the GPU", seldom_used, {Do::kPreferHost, Do::kAccessedBy}));
+    changes.push_back(advice(kOnHost, whole(seldom_used), read_there()));
   }
   for (const Object* object : waited_for) {
-    changes.push_back(advice("on the host, read there by the GPU", {object}, {Do::kPreferHost, Do::kAccessedBy}));
+    const std::vector<Part> all{{object}};
+    changes.push_back(advice(kOnHost, all, read_there()));
     if (object->bytes * 4 > capacity_bytes) {
       for (const std::uint32_t percent : {25U, 50U, 75U}) {
-        changes.push_back(
-            advice("on the host, read there by the GPU", {object}, {Do::kPreferHost, Do::kAccessedBy}, percent));
+        changes.push_back(advice(kOnHost, {{object, 0, percent}}, read_there()));
       }
     }
-    changes.push_back(advice("read-mostly", {object}, {Do::kReadMostly}));
-    if (object->bytes < capacity_bytes) changes.push_back(advice("preferred on the GPU", {object}, {Do::kPreferGpu}));
+    changes.push_back(advice("read-mostly", all, {Do::kReadMostly}));
+    if (object->bytes < capacity_bytes) changes.push_back(advice("preferred on the GPU", all, {Do::kPreferGpu}));
     if (object->host_touches) {
-      changes.push_back(advice("mapped for the GPU wherever it lies", {object}, {Do::kAccessedBy}));
-      changes.push_back(advice("kept on the GPU, read there by the host", {object}, {Do::kPreferGpu, Do::kAccessedBy}));
+      changes.push_back(advice("mapped for the GPU wherever it lies", all, {Do::kAccessedBy}));
+      changes.push_back(advice("kept on the GPU, read there by the host", all, {Do::kPreferGpu, Do::kAccessedBy}));
     }
     if (object->bytes <= std::max(kMostPrefetchedBytes, 2 * object->touched_bytes)) {
-      changes.push_back(advice("prefetch once, after it is allocated", {object}, {Do::kPrefetch}));
+      changes.push_back(advice("prefetch once, after it is allocated", all, {Do::kPrefetch}));
     }
   }
   if (memory.frees_tensors) {

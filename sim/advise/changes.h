@@ -19,9 +19,10 @@ struct Change {
   std::vector<std::string> cuda, pytorch;  // the lines of code to add
 };
 
-// Returns the changes that are worth a trial, the most promising first, given the waits in `memory`. `capacity_bytes`
-// is the memory of the GPU.
-std::vector<Change> changes_for(const Memory& memory, std::uint64_t capacity_bytes, const std::string& layout);
+// Returns the changes that are worth a trial, the most promising first, given the waits in `memory`. `footprint_bytes`
+// is all memory of the program, `capacity_bytes` the memory of the GPU.
+std::vector<Change> changes_for(const Memory& memory, std::uint64_t footprint_bytes, std::uint64_t capacity_bytes,
+                                const std::string& layout);
 
 // Returns whether both can be made together: they do not contradict each other about the same memory.
 bool go_together(const Change& a, const Change& b);

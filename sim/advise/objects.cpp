@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "sim/common/random.h"
 #include "sim/formats/sqlite_reader.h"
 
 namespace uvmsim::advise {
@@ -22,7 +23,10 @@ class MemoryReader {
 
   void add(const trace::Record& record) {
     if (const auto* range = std::get_if<trace::Range>(&record)) {
-      if (range->kind == trace::RangeKind::kIterationBegin) within_ = begun_ = true;
+      if (range->kind == trace::RangeKind::kIterationBegin) {
+        within_ = true;
+        ++begun_;
+      }
       if (range->kind == trace::RangeKind::kIterationEnd) {
         within_ = false;
         first_ended_ = true;
@@ -37,45 +41,75 @@ class MemoryReader {
       memory_.frees_tensors = memory_.frees_tensors || within_;
       release(freed->id);
     } else if (const auto* given_back = std::get_if<trace::ObjectFree>(&record)) {
-      if (within_) release(given_back->id);
+      release(given_back->id);
     } else if (const auto* kernel = std::get_if<trace::Kernel>(&record)) {
       for (const trace::ObjectAccess& access : kernel->accesses) touch(access);
     } else if (const auto* host = std::get_if<trace::HostAccess>(&record)) {
-      const auto found = live_.find(host->object);
-      if (found != live_.end() && (begun_ || found->second.kernels != 0)) found->second.host_touches = true;
+      const auto found = seen_.find(host->object);
+      if (found != seen_.end() && (begun_ != 0 || found->second.object.kernels != 0)) {
+        found->second.object.host_touches = true;
+      }
     }
   }
 
   Memory finish() {
-    for (auto& [id, object] : live_) {
-      if (object.kernels != 0 && !segments_.contains(id)) memory_.objects.push_back(std::move(object));
+    for (auto& [id, seen] : seen_) {
+      // Programs may end within their last iteration, and free all memory there.
+      const bool lives_on = seen.freed_in == 0 || (seen.freed_in == begun_ && seen.allocated_in != begun_);
+      if (lives_on && seen.object.kernels != 0 && !segments_.contains(id)) {
+        memory_.objects.push_back(std::move(seen.object));
+      }
     }
     std::ranges::sort(memory_.objects, {}, &Object::id);
     return std::move(memory_);
   }
 
  private:
+  struct Seen {
+    Object object;
+    // The number of iterations begun when it was allocated, and when it was freed within one; 0: it was not.
+    std::uint64_t allocated_in = 0, freed_in = 0;
+  };
+
   void allocate(Object object) {
-    if (!first_ended_) live_[object.id] = std::move(object);
+    if (first_ended_) return;
+    const trace::ObjectId id = object.id;
+    seen_[id] = {std::move(object), within_ ? begun_ : 0, 0};
   }
-  // Objects that are freed within an iteration get no advice.
   void release(trace::ObjectId id) {
-    if (begun_ && within_) live_.erase(id);
+    const auto found = seen_.find(id);
+    if (within_ && found != seen_.end()) found->second.freed_in = begun_;
   }
   void touch(const trace::ObjectAccess& access) {
-    const auto found = live_.find(access.object);
-    if (found == live_.end()) return;
-    Object& object = found->second;
+    const auto found = seen_.find(access.object);
+    if (found == seen_.end()) return;
+    Object& object = found->second.object;
     ++object.kernels;
     for (const trace::Extent& extent : access.extents) {
-      object.touched_bytes += extent.count * quantum_bytes_;
+      const std::uint64_t first = extent.first * quantum_bytes_, bytes = extent.count * quantum_bytes_;
+      object.touched_bytes += bytes;
+      if (object.is_divided()) add_by_part(object, first, std::min(object.bytes, first + bytes));
       if (extent.mode != trace::AccessMode::kRead) object.gpu_writes = true;
     }
   }
 
+  static void add_by_part(Object& object, std::uint64_t first, std::uint64_t end) {
+    const auto end_of = [&](std::uint64_t part) {
+      return static_cast<std::uint64_t>(static_cast<WideUnsigned>(object.bytes) * (part + 1) / Object::kParts);
+    };
+    auto part = static_cast<std::uint64_t>(static_cast<WideUnsigned>(first) * Object::kParts / object.bytes);
+    while (first < end && part < Object::kParts) {
+      const std::uint64_t stop = std::min(end, end_of(part));
+      if (stop > first) object.touched_by_part[part] += stop - first;
+      first = std::max(first, stop);
+      ++part;
+    }
+  }
+
   std::uint64_t quantum_bytes_;
-  bool begun_ = false, within_ = false, first_ended_ = false;
-  std::unordered_map<trace::ObjectId, Object> live_;
+  std::uint64_t begun_ = 0;  // iterations
+  bool within_ = false, first_ended_ = false;
+  std::unordered_map<trace::ObjectId, Seen> seen_;
   std::unordered_set<trace::ObjectId> segments_;
   Memory memory_;
 };

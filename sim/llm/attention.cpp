@@ -11,7 +11,6 @@ constexpr std::string_view kTimes = "vectorized_elementwise_kernel<mul>";
 constexpr std::string_view kBroadcastTimes = "elementwise_kernel<mul>";
 
 // The grid of fused attention on an H100 or H200: a thread block per SM.
-constexpr trace::Dim3 kFusedThreads = {384, 1, 1};
 constexpr std::uint32_t kFusedBlocks = 132;
 
 void softmax(Layers& layers, std::string_view name, std::uint64_t rows, std::vector<Use> uses) {
@@ -20,10 +19,10 @@ void softmax(Layers& layers, std::string_view name, std::uint64_t rows, std::vec
   layers.rows(name, 1 + (rows - 1) / kRowsOfBlock, std::move(uses));
 }
 
-Tensor batched(Layers& layers, const ProductShape& shape, const Tensor& a, const Tensor& b) {
+Tensor batched(Layers& layers, const ProductShape& shape, Operands operands, const Tensor& a, const Tensor& b) {
   layers.recorder().begin_operator();
   Tensor out = layers.recorder().tensor(shape.batches * shape.rows * shape.columns * layers.element_bytes());
-  layers.product(shape, {reads(a), reads(b), writes(out)});
+  layers.product(shape, operands, {reads(a), reads(b), writes(out)});
   return out;
 }
 
@@ -52,7 +51,7 @@ Value eager_attention(Layers& layers, const AttentionShape& shape, Value query, 
   const ProductShape of_keys{shape.keys, shape.queries, shape.head_width, batches};
   const std::uint64_t score_bytes = batches * shape.queries * shape.keys * layers.element_bytes();
 
-  Tensor scores = batched(layers, of_scores, query.data, key.data);
+  Tensor scores = batched(layers, of_scores, Operands::kTn, query.data, key.data);
   scores = layers.elementwise(kTimes, {scores}, score_bytes);
   if (mask != nullptr) scores = layers.strided("elementwise_kernel<add>", {mask, scores}, score_bytes);
   layers.recorder().begin_operator();
@@ -67,10 +66,9 @@ Value eager_attention(Layers& layers, const AttentionShape& shape, Value query, 
     layers.recorder().launch({"fused_dropout_kernel_vec",
                               {Kind::kDropout, 0, 0},
                               {reads(weights), writes(kept), writes(dropped)},
-                              {1056, 1, 1},
-                              {256, 1, 1}});
+                              {1056, 1, 1}});
   }
-  Value sums = layers.result(batched(layers, of_sums, value.data, dropped), {&query, &key, &value});
+  Value sums = layers.result(batched(layers, of_sums, Operands::kNn, value.data, dropped), {&query, &key, &value});
   if (sums.gradient == nullptr) return sums;
   struct Saved {
     Tensor weights, kept, dropped;
@@ -80,8 +78,8 @@ Value eager_attention(Layers& layers, const AttentionShape& shape, Value query, 
                                              std::move(key), std::move(value)});
   layers.tape().push([&layers, of_scores, of_keys, of_sums, score_bytes, saved, from = sums.gradient] {
     Tensor given = Layers::take(from);
-    Tensor of_values = batched(layers, of_keys, saved->dropped, given);
-    Tensor of_weights = batched(layers, of_scores, saved->value.data, given);
+    Tensor of_values = batched(layers, of_keys, Operands::kNt, saved->dropped, given);
+    Tensor of_weights = batched(layers, of_scores, Operands::kTn, saved->value.data, given);
     given.reset();
     saved->value.data.reset();
     saved->dropped.reset();
@@ -100,8 +98,8 @@ Value eager_attention(Layers& layers, const AttentionShape& shape, Value query, 
     of_weights.reset();
     saved->weights.reset();
     raw = layers.elementwise(kTimes, {raw}, score_bytes);
-    Tensor of_key = batched(layers, of_keys, saved->query.data, raw);
-    Tensor of_query = batched(layers, of_sums, saved->key.data, raw);
+    Tensor of_key = batched(layers, of_keys, Operands::kNt, saved->query.data, raw);
+    Tensor of_query = batched(layers, of_sums, Operands::kNn, saved->key.data, raw);
     raw.reset();
     saved->query.data.reset();
     saved->key.data.reset();
@@ -133,7 +131,10 @@ Value fused_attention(Layers& layers, const AttentionShape& shape, Value query, 
   const trace::Dim3 grid =
       shape.queries == 1 ? trace::Dim3{1, static_cast<std::uint32_t>(std::min<std::uint64_t>(shape.heads, 65536)), many}
                          : trace::Dim3{kFusedBlocks, 1, 1};
-  recorder.launch({"sdpa_flash_fprop", {Kind::kAttention, flops, 0}, std::move(uses), grid, kFusedThreads});
+  recorder.launch({shape.queries == 1 ? "sdpa_flash_fprop_decode" : "sdpa_flash_fprop",
+                   {Kind::kAttention, flops, 0},
+                   std::move(uses),
+                   grid});
   if (sums.gradient == nullptr) return sums;
   struct Saved {
     Tensor sums, statistics;
@@ -156,8 +157,7 @@ Value fused_attention(Layers& layers, const AttentionShape& shape, Value query, 
                {Kind::kAttention, flops * kMoreThanForward / 2, 0},
                {reads(saved->query.data), reads(saved->key.data), reads(saved->value.data), reads(saved->statistics),
                 reads(given), updates(space), writes(of_key), writes(of_value)},
-               {kFusedBlocks, 1, 1},
-               kFusedThreads});
+               {kFusedBlocks, 1, 1}});
     layers.rows("convert_dq_to_16bits", 1 + bytes / 16384, {reads(space), writes(of_query)});
     space.reset();
     given.reset();
@@ -193,7 +193,7 @@ Tensor cached_attention(Layers& layers, const AttentionShape& shape, std::uint64
     all.stretches.insert(all.stretches.end(), values.stretches.begin(), values.stretches.end());
     recorder.begin_operator();
     Tensor sums = recorder.tensor(bytes);
-    recorder.launch({"sdpa_flash_fprop",
+    recorder.launch({"sdpa_flash_fprop_decode",
                      {Kind::kAttention, 4 * shape.batch * shape.heads * shape.keys * shape.head_width, 0},
                      {reads(query), std::move(all), writes(sums)},
                      {1, static_cast<std::uint32_t>(std::min<std::uint64_t>(key_value_heads, 1u << 20)), 1}});
@@ -202,7 +202,7 @@ Tensor cached_attention(Layers& layers, const AttentionShape& shape, std::uint64
   const std::uint64_t score_bytes = shape.batch * shape.heads * shape.keys * layers.element_bytes();
   recorder.begin_operator();
   Tensor scores = recorder.tensor(score_bytes);
-  layers.product({groups, shape.head_width, shape.keys, key_value_heads},
+  layers.product({groups, shape.head_width, shape.keys, key_value_heads}, Operands::kTn,
                  {reads(query), part_of_cache(0), writes(scores)});
   scores = layers.elementwise(kTimes, {scores}, score_bytes);
   recorder.begin_operator();
@@ -211,7 +211,7 @@ Tensor cached_attention(Layers& layers, const AttentionShape& shape, std::uint64
   scores.reset();
   recorder.begin_operator();
   Tensor sums = recorder.tensor(bytes);
-  layers.product({groups, shape.keys, shape.head_width, key_value_heads},
+  layers.product({groups, shape.keys, shape.head_width, key_value_heads}, Operands::kNn,
                  {reads(weights), part_of_cache(1), writes(sums)});
   return sums;
 }

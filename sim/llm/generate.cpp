@@ -49,7 +49,7 @@ Program read_program(const std::string& file, const Given& given) {
 void generate(const Program& program, const std::function<void(const trace::Record&)>& sink) {
   const config::GpuConfig gpu = config::load_system(program.settings.gpu).gpus.front();
   const Roofline roofline(gpu, program.model.number);
-  Recorder recorder(roofline, sink);
+  Recorder recorder(roofline, program.model.number, sink);
   Tape tape;
   Layers layers(recorder, tape, program.model.number, gpu.sm_count);
   Network network(layers, program.model, program.settings);

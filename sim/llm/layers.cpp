@@ -2,17 +2,13 @@
 #include "sim/llm/layers.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <utility>
 
+#include "sim/llm/launch_shapes.h"
+
 namespace uvmsim::llm {
 namespace {
-
-std::uint32_t blocks_for(std::uint64_t amount, std::uint64_t per_block) {
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>((amount + per_block - 1) / per_block, 1, std::numeric_limits<std::int32_t>::max()));
-}
 
 constexpr std::string_view kMul = "vectorized_elementwise_kernel<mul>", kAdd = "vectorized_elementwise_kernel<add>",
                            kConvert = "vectorized_elementwise_kernel<convert>";
@@ -107,8 +103,7 @@ Tensor Layers::concatenate(std::initializer_list<Tensor> inputs, std::uint64_t b
   recorder_.launch({"CatArrayBatchedCopy",
                     {Kind::kConcatenate, 0, 0},
                     std::move(uses),
-                    {static_cast<std::uint32_t>(2 * sm_count_), static_cast<std::uint32_t>(inputs.size()), 1},
-                    {512, 1, 1}});
+                    {static_cast<std::uint32_t>(2 * sm_count_), static_cast<std::uint32_t>(inputs.size()), 1}});
   return out;
 }
 
@@ -124,30 +119,13 @@ void Layers::rows(std::string_view name, std::uint64_t rows, std::vector<Use> us
   recorder_.launch({name, {kind, 0, 0}, std::move(uses), {blocks_for(rows, 1), 1, 1}});
 }
 
-// Names and grids are those of the libraries' kernels on an H100 or H200: the simulator derives the tiles from them.
-void Layers::product(const ProductShape& shape, std::vector<Use> uses, bool is_gradient) {
-  Launch launch;
-  launch.work.kind = shape.batches == 1 ? Kind::kProduct : Kind::kBatchedProduct;
-  launch.work.flops = 2 * shape.batches * shape.rows * shape.sum * shape.columns;
-  launch.uses = std::move(uses);
-  if (number_ != Number::kFloat32) {
-    constexpr std::uint64_t kFewRows = 64;
-    const bool few = shape.rows <= kFewRows && shape.batches == 1;
-    launch.name = few ? "nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT" : "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT";
-    launch.grid = few ? trace::Dim3{4, blocks_for(shape.columns, 256), 1}
-                      : trace::Dim3{2, static_cast<std::uint32_t>(std::max<std::uint64_t>(1, sm_count_ / 2)), 1};
-    launch.block = {384, 1, 1};
-  } else if (shape.batches != 1) {
-    launch.name = "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8";
-    launch.grid = {blocks_for(shape.rows, 64), blocks_for(shape.columns, 64), blocks_for(shape.batches, 1)};
-  } else {
-    constexpr std::uint64_t kTile = 128;
-    launch.name = is_gradient ? "sm80_xmma_gemm_f32f32_f32f32_f32_nt_n_tilesize128x128x8"
-                              : "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize128x128x8";
-    launch.grid = {blocks_for(shape.rows, kTile), blocks_for(shape.columns, kTile), 1};
-    launch.distribution = trace::Distribution::kTiled;
-  }
-  recorder_.launch(launch);
+void Layers::product(const ProductShape& shape, Operands operands, std::vector<Use> uses) {
+  const ProductKernel kernel = product_kernel(shape, operands, number_, sm_count_);
+  recorder_.launch({kernel.name,
+                    {shape.batches == 1 ? Kind::kProduct : Kind::kBatchedProduct,
+                     2 * shape.batches * shape.rows * shape.sum * shape.columns, 0},
+                    std::move(uses),
+                    kernel.grid});
 }
 
 // Column sums over many rows: each block writes a partial sum into a buffer of which only a small part is touched.
@@ -168,16 +146,19 @@ Tensor Layers::column_sum(const Tensor& input, std::uint64_t rows, std::uint64_t
   recorder_.launch({"reduce_kernel<sum>",
                     {Kind::kColumns, 0, 0},
                     std::move(uses),
-                    {blocks_for(across, 1), blocks_for(parts, 1), 1},
-                    {32, 4, 1}});
+                    {blocks_for(across, 1), blocks_for(parts, 1), 1}});
   return out;
 }
 
 Value Layers::linear(const Value& x, const Linear& layer, std::uint64_t rows) {
   Value base = base_linear(x, layer, rows);
   if (layer.rank == 0) return base;
-  const Linear down{layer.down, nullptr, layer.in, layer.rank, nullptr, nullptr, 0};
-  const Linear up{layer.up, nullptr, layer.rank, layer.out, nullptr, nullptr, 0};
+  Linear down, up;
+  down.weight = layer.down;
+  down.in = layer.in;
+  down.out = up.in = layer.rank;
+  up.weight = layer.up;
+  up.out = layer.out;
   const Value narrow = base_linear(x, down, rows);
   const Value wide = base_linear(narrow, up, rows);
   Value scaled = result(elementwise(kMul, {wide.data}, wide.data->bytes()), {&wide});
@@ -196,7 +177,7 @@ Value Layers::base_linear(const Value& x, const Linear& layer, std::uint64_t row
   Value y{recorder_.tensor(rows * layer.out * element_bytes_), nullptr};
   std::vector<Use> uses = {reads(layer.weight->data), reads(x.data), writes(y.data)};
   if (layer.bias != nullptr) uses.push_back(reads(layer.bias->data));
-  product({rows, layer.in, layer.out, 1}, std::move(uses));
+  product({rows, layer.in, layer.out, 1}, layer.is_in_first ? Operands::kNn : Operands::kTn, std::move(uses));
   if (!trains && !wants(x)) return y;
   y.gradient = std::make_shared<Gradient>();
   tape_.push([this, layer, rows, trains, to = x.gradient, from = y.gradient, saved = trains ? x.data : nullptr] {
@@ -205,14 +186,17 @@ Value Layers::base_linear(const Value& x, const Linear& layer, std::uint64_t row
       if (to == nullptr) return;
       recorder_.begin_operator();
       Tensor out = recorder_.tensor(rows * layer.in * element_bytes_);
-      product({rows, layer.out, layer.in, 1}, {reads(layer.weight->data), reads(given), writes(out)});
+      product({rows, layer.out, layer.in, 1}, layer.is_in_first ? Operands::kTn : Operands::kNn,
+              {reads(layer.weight->data), reads(given), writes(out)});
       accumulate(to, std::move(out), true);
     };
     const auto weight_gradient = [&] {
       if (!trains) return;
       recorder_.begin_operator();
       Tensor out = recorder_.tensor(layer.weight->bytes);
-      product({layer.in, rows, layer.out, 1}, {reads(saved), reads(given), writes(out)}, true);
+      const std::uint64_t first = layer.is_in_first ? layer.in : layer.out;
+      const std::uint64_t second = layer.is_in_first ? layer.out : layer.in;
+      product({first, rows, second, 1}, Operands::kNt, {reads(saved), reads(given), writes(out)});
       accumulate(*layer.weight, std::move(out));
     };
     // addmm's backward pass begins with the gradient of the input, that of mm with the gradient of the weight.
@@ -258,8 +242,7 @@ Value Layers::norm(const Value& x, const Norm& layer, std::uint64_t rows) {
       recorder_.launch({"GammaBetaBackwardCUDAKernel",
                         {Kind::kColumns, 0, 0},
                         std::move(statistics),
-                        {blocks_for(layer.width, 32), 1, 1},
-                        {32, 32, 1}});
+                        {blocks_for(layer.width, 32), 1, 1}});
       accumulate(*layer.weight, weight);
       if (bias != nullptr) accumulate(*layer.bias, bias);
     }
@@ -278,8 +261,7 @@ Value Layers::dropout(const Value& x) {
       {"fused_dropout_kernel_vec",
        {Kind::kDropout, 0, 0},
        {reads(x.data), writes(mask), writes(y.data)},
-       {std::min(blocks_for(elements, kStreamElements), kBlocksOfSm * static_cast<std::uint32_t>(sm_count_)), 1, 1},
-       {256, 1, 1}});
+       {std::min(blocks_for(elements, kStreamElements), kBlocksOfSm * static_cast<std::uint32_t>(sm_count_)), 1, 1}});
   if (y.gradient != nullptr) {
     tape_.push([this, to = x.gradient, from = y.gradient, mask] {
       const Tensor given = take(from);
@@ -358,10 +340,13 @@ Value Layers::gelu_tanh(const Value& x) {
     saved->bent.reset();
     of_sum = elementwise(kMul, {of_sum}, bytes);
     Tensor of_cube = elementwise(kMul, {of_sum}, bytes);
+    // Temporaries of the power's backward pass live until its product is made.
     Tensor square = elementwise("vectorized_elementwise_kernel<pow>", {saved->x}, bytes);
-    square = elementwise(kMul, {square}, bytes);
-    of_cube = elementwise(kMul, {of_cube, square}, bytes);
+    Tensor scaled = elementwise(kMul, {square}, bytes);
+    Tensor product = elementwise(kMul, {of_cube, scaled}, bytes);
+    scaled.reset();
     square.reset();
+    of_cube = std::move(product);
     saved->x.reset();
     in_place(kAdd, of_sum, of_cube);
     of_cube.reset();

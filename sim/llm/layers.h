@@ -12,6 +12,7 @@
 
 #include "sim/common/random.h"
 #include "sim/llm/model.h"
+#include "sim/llm/product_kernels.h"
 #include "sim/llm/tape.h"
 
 namespace uvmsim::llm {
@@ -20,6 +21,7 @@ struct Linear {
   Parameter* weight = nullptr;
   Parameter* bias = nullptr;
   std::uint64_t in = 0, out = 0;
+  bool is_in_first = false;  // the weight is [in, out], as of transformers' Conv1D; else [out, in]
   // Low-rank adapters of the weight.
   Parameter* down = nullptr;
   Parameter* up = nullptr;
@@ -30,11 +32,6 @@ struct Norm {
   Parameter* weight = nullptr;
   Parameter* bias = nullptr;  // null: the norm is an RMS norm
   std::uint64_t width = 0;
-};
-
-// Sizes of a product of matrices: rows x sum times sum x columns, `batches` times.
-struct ProductShape {
-  std::uint64_t rows = 1, sum = 1, columns = 1, batches = 1;
 };
 
 class Layers {
@@ -64,7 +61,7 @@ class Layers {
   Tensor concatenate(std::initializer_list<Tensor> inputs, std::uint64_t bytes);
   void fill(const Tensor& tensor);
   void rows(std::string_view name, std::uint64_t rows, std::vector<Use> uses, Kind kind = Kind::kRows);
-  void product(const ProductShape& shape, std::vector<Use> uses, bool is_gradient = false);
+  void product(const ProductShape& shape, Operands operands, std::vector<Use> uses);
   Tensor column_sum(const Tensor& input, std::uint64_t rows, std::uint64_t columns);
 
   // Operators with their backward passes.

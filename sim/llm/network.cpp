@@ -101,6 +101,7 @@ void Network::build_gpt2() {
     layer.hidden_norm = make_norm(layer.name + ".ln_2", true);
     layer.up = make_linear(layer.name + ".mlp.c_fc", width, model_.hidden, true);
     layer.down = make_linear(layer.name + ".mlp.c_proj", model_.hidden, width, true);
+    for (Linear* linear : {&layer.query, &layer.output, &layer.up, &layer.down}) linear->is_in_first = true;
   }
   last_norm_ = make_norm("transformer.ln_f", true);
   head_.in = width;
@@ -270,7 +271,12 @@ Value Network::embed(const Tensor& words, std::uint64_t tokens) {
     const Tensor numbers = recorder_.tensor(tokens * kWordBytes);
     layers_.fill(numbers);
     const Value place = layers_.embedding(*positions_, row_bytes, tokens, numbers, Layers::Places::kFirst);
+    if (model_.family == Family::kGpt2) locals_ = {x.data, place.data};
     x = layers_.add_broadcast(x, place);
+  }
+  if (model_.family == Family::kGpt2) {
+    mask_ = recorder_.tensor(settings_.batch * tokens * tokens * layers_.element_bytes());
+    layers_.fill(mask_);
   }
   if (embedding_norm_.weight != nullptr) x = layers_.norm(x, embedding_norm_, rows);
   if (model_.embedding_dropout && settings_.mode == Mode::kTrain) x = layers_.dropout(x);
@@ -281,16 +287,11 @@ Value Network::forward(const Tensor& words, std::uint64_t tokens, std::uint64_t 
   tokens_now_ = tokens;
   Value x = embed(words, tokens);
   if (workspaces_.empty()) open_library();
-  Tensor mask;
-  if (model_.family == Family::kGpt2) {
-    mask = recorder_.tensor(settings_.batch * tokens * tokens * layers_.element_bytes());
-    layers_.fill(mask);
-  }
   if (model_.family == Family::kDecoder) make_rotary_table(position, tokens);
   for (const Layer& layer : blocks_) {
     const Module module(recorder_, layer.name);
     if (model_.family == Family::kGpt2) {
-      x = gpt2_layer(layer, std::move(x), mask);
+      x = gpt2_layer(layer, std::move(x));
     } else if (model_.family == Family::kBert) {
       x = bert_layer(layer, x);
     } else if (settings_.recompute) {
@@ -301,7 +302,6 @@ Value Network::forward(const Tensor& words, std::uint64_t tokens, std::uint64_t 
   }
   cosine_.reset();
   sine_.reset();
-  mask.reset();
   return head(std::move(x), tokens);
 }
 
@@ -312,6 +312,8 @@ Value Network::head(Value x, std::uint64_t tokens) {
     x = layers_.activation(model_.activation, x);
   }
   x = layers_.norm(x, last_norm_, rows);
+  locals_.clear();
+  mask_.reset();
   const Module module(recorder_, "lm_head");
   const bool of_all = settings_.mode == Mode::kTrain || settings_.logits != Logits::kLast || tokens == 1;
   if (!of_all) {
@@ -322,7 +324,7 @@ Value Network::head(Value x, std::uint64_t tokens) {
   return layers_.linear(x, head_, rows);
 }
 
-Value Network::gpt2_layer(const Layer& layer, Value x, const Tensor& mask) {
+Value Network::gpt2_layer(const Layer& layer, Value x) {
   const std::uint64_t rows = settings_.batch * tokens_now_, bytes = x.data->bytes();
   const bool trains = settings_.mode == Mode::kTrain;
   const AttentionShape shape{settings_.batch, model_.heads, model_.heads, model_.head_width, tokens_now_, tokens_now_};
@@ -345,7 +347,7 @@ Value Network::gpt2_layer(const Layer& layer, Value x, const Tensor& mask) {
             layers_.accumulate(to, layers_.concatenate({of_query, of_key, of_value}, 3 * bytes));
           });
     }
-    Value sums = eager_attention(layers_, shape, query, key, value, mask, trains && model_.attention_dropout);
+    Value sums = eager_attention(layers_, shape, query, key, value, mask_, trains && model_.attention_dropout);
     sums = layers_.copy_strided(sums);
     attended = layers_.linear(sums, layer.output, rows);
     if (trains && model_.layer_dropout) attended = layers_.dropout(attended);
@@ -543,7 +545,7 @@ Value Network::experts(const Layer& layer, const Value& x) {
       recorder_.spend_on_host(kIndexNs);
       recorder_.begin_operator();
       Tensor made = recorder_.tensor(bytes);
-      layers_.product({count, in, outputs, 1},
+      layers_.product({count, in, outputs, 1}, Operands::kTn,
                       {reads(linear.weight->data, expert * matrix, matrix), reads(from), writes(made)});
       return made;
     };

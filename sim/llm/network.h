@@ -47,7 +47,7 @@ class Network {
   // Returns the logits of all tokens, or of the last one of each sequence.
   Value forward(const Tensor& words, std::uint64_t tokens, std::uint64_t position);
   Value embed(const Tensor& words, std::uint64_t tokens);
-  Value gpt2_layer(const Layer& layer, Value x, const Tensor& mask);
+  Value gpt2_layer(const Layer& layer, Value x);
   Value bert_layer(const Layer& layer, const Value& x);
   Value decoder_layer(const Layer& layer, const Value& x, std::uint64_t position);
   Value decoder_attention(const Layer& layer, const Value& x, std::uint64_t position);
@@ -67,6 +67,9 @@ class Network {
   Linear transform_, head_;
   std::vector<Cache> caches_;
   Tensor cosine_, sine_;
+  // Of GPT-2: the mask of attention, and local variables of `forward`, which live until it returns.
+  Tensor mask_;
+  std::vector<Tensor> locals_;
   std::vector<Tensor> workspaces_;
   std::uint64_t tokens_now_ = 0;  // of a sequence, in the running forward pass
   Random random_{1};

@@ -50,8 +50,7 @@ class ForEach {
     layers_.recorder().launch({name_,
                                {Kind::kOptimizer, 0, blocks_ * kPieceElements},
                                std::exchange(uses_, {}),
-                               {static_cast<std::uint32_t>(blocks_), 1, 1},
-                               {512, 1, 1}});
+                               {static_cast<std::uint32_t>(blocks_), 1, 1}});
     blocks_ = 0;
     tensors_ = 0;
   }

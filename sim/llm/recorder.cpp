@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/llm/launch_shapes.h"
+#include "sim/trace/kernel_names.h"
+
 namespace uvmsim::llm {
 namespace {
 
@@ -69,8 +72,11 @@ void Recorder::launch(const Launch& launch) {
   trace::Kernel kernel;
   kernel.name = launch.name;
   kernel.grid = launch.grid;
-  kernel.block = launch.block;
-  kernel.distribution = launch.distribution;
+  const LaunchShape shape = launch_shape(launch.name, number_);
+  kernel.block = shape.block;
+  kernel.registers_per_thread = shape.registers_per_thread;
+  kernel.shared_bytes_per_block = shape.shared_bytes_per_block;
+  kernel.distribution = trace::distribution_by_name(launch.name);
   kernel.coverage = trace::Coverage::kDeclared;
   kernel.host_gap_ns = take_host_ns();
   std::uint64_t bytes = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/layout/caching_allocator.h"
+#include "sim/llm/model.h"
 #include "sim/llm/roofline.h"
 #include "sim/trace/record.h"
 
@@ -55,15 +56,15 @@ struct Launch {
   std::string_view name;
   Work work;
   std::vector<Use> uses;
-  trace::Dim3 grid, block = {128, 1, 1};
-  trace::Distribution distribution = trace::Distribution::kBlockLinear;
+  trace::Dim3 grid;
 };
 
 class Recorder {
  public:
   using Sink = std::function<void(trace::Record)>;
 
-  Recorder(const Roofline& roofline, Sink sink) : roofline_(roofline), sink_(std::move(sink)) {}
+  Recorder(const Roofline& roofline, Number number, Sink sink)
+      : roofline_(roofline), number_(number), sink_(std::move(sink)) {}
 
   Tensor tensor(std::uint64_t bytes, std::string name = {});
   // Allocates memory that a library keeps for itself.
@@ -92,6 +93,7 @@ class Recorder {
   std::int64_t take_host_ns();
 
   const Roofline& roofline_;
+  Number number_;
   Sink sink_;
   layout::CachingAllocator allocator_;
   std::vector<trace::ObjectId> segments_;  // by number

@@ -154,6 +154,24 @@ TEST_F(Advise, EmbeddingTables) {
   EXPECT_LT(answer["best_ns"].get<double>(), 0.5 * answer["time_ns"].get<double>());
 }
 
+// Twenty matrices are read once in each iteration, as a language model reads its weights for each token. An LRU evicts
+// each before it is used again and moves all of them, 80 MiB; the third that does not fit is enough.
+TEST_F(Advise, WeightsThatDoNotFitStayOnTheHost) {
+  constexpr std::uint64_t kObjects = 20, kPages = 1024;
+  std::vector<std::string> lines;
+  for (std::uint64_t id = 1; id <= kObjects; ++id) {
+    lines.insert(lines.end(), {alloc(id, kPages * 4096), by_host(id, kPages, "w")});
+  }
+  for (unsigned i = 0; i < 4; ++i) {
+    lines.push_back(iteration("begin", i));
+    for (std::uint64_t id = 1; id <= kObjects; ++id) lines.push_back(reader(id, 0, kPages));
+    lines.insert(lines.end(), {kSync, iteration("end", i)});
+  }
+  const Json answer = advised(trace_of(lines), "1.5");
+  EXPECT_TRUE(recommends(answer, "that kernels touch least per byte")) << answer["steps"];
+  EXPECT_LT(answer["best_ns"].get<double>(), 0.5 * answer["time_ns"].get<double>());
+}
+
 TEST_F(Advise, NothingHelpsWhereNothingWaits) {
   const Json answer = advised(two_iterations(16), "1");
   EXPECT_TRUE(answer["steps"].empty());
