@@ -2,6 +2,7 @@
 #include "sim/engine/calls.h"
 
 #include <algorithm>
+#include <limits>
 #include <variant>
 
 #include "sim/common/error.h"
@@ -10,20 +11,26 @@ namespace uvmsim::engine {
 
 namespace {
 
-// The pieces of a managed copy that the copy engine touches at once (measured: about three fault batches per 2 MB block
-// when PyTorch copies parameters into fresh managed memory).
-constexpr std::uint32_t kCopyLanes = 128;
+// CUDA copies and fills managed memory by kernels on all SMs, not by copy engines. Measured on an H200
+// (tracer/ground_truth/copies.cu): a block of a copy has the next 4 KB; from or to pageable memory there is a kernel
+// per MiB, the size of a staging buffer; a block of a fill has 2 KB in each quarter of the memory.
+constexpr std::uint64_t kCopiedPerBlock = 4096, kStagedBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kFilledPerBlock = 2048, kFillParts = 4;
+constexpr std::uint32_t kBytesPerAccess = 16;
 
-trace::Kernel copy_engine_kernel(const char* name, unsigned gpu, std::uint32_t stream, std::uint32_t blocks,
-                                 std::uint64_t bytes, std::uint64_t bytes_per_us) {
+// Block b touches the bytes from b * bytes_per_block on and goes on at a distance of `stride_bytes`.
+trace::Kernel moving_kernel(const char* name, unsigned gpu, std::uint32_t stream, std::uint64_t bytes,
+                            std::uint64_t stride_bytes, std::uint64_t bytes_per_block, std::uint64_t bytes_per_us) {
   trace::Kernel kernel;
   kernel.device = static_cast<std::int32_t>(gpu);
   kernel.name = name;
   kernel.stream = stream;
-  kernel.grid = {blocks, 1, 1};
-  kernel.block = {256, 1, 1};
+  const std::uint64_t blocks = (stride_bytes + bytes_per_block - 1) / bytes_per_block;
+  kernel.grid = {
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, std::numeric_limits<std::int32_t>::max())), 1, 1};
+  kernel.block = {static_cast<std::uint32_t>(bytes_per_block / kBytesPerAccess), 1, 1};
   kernel.distribution = trace::Distribution::kGridStride;
-  kernel.bytes_per_thread_access = 16;
+  kernel.bytes_per_thread_access = kBytesPerAccess;
   kernel.duration_ns = static_cast<std::int64_t>(bytes * 1000 / std::max<std::uint64_t>(bytes_per_us, 1));
   return kernel;
 }
@@ -111,8 +118,8 @@ HostTouch touch_of(const trace::HostAccess& access, std::size_t part, const layo
 
 trace::Kernel kernel_of(const trace::Memset& set, const layout::Layout& layout, std::uint64_t quantum_bytes,
                         const config::SystemConfig& system, unsigned gpu) {
-  trace::Kernel kernel = copy_engine_kernel("memset", gpu, set.stream, system.gpus[gpu].sm_count, set.bytes,
-                                            system.gpus[gpu].memory_bytes_per_us);
+  trace::Kernel kernel = moving_kernel("memset", gpu, set.stream, set.bytes, set.bytes / kFillParts, kFilledPerBlock,
+                                       system.gpus[gpu].memory_bytes_per_us);
   add_access(kernel, layout, set.object, set.offset, set.bytes, quantum_bytes, trace::AccessMode::kWrite);
   return kernel;
 }
@@ -127,11 +134,14 @@ trace::Kernel kernel_of(const trace::Memcpy& copy, const layout::Layout& layout,
                                                             : system.host_links[gpu].host_to_device.bytes_per_us;
   }
   const auto is_pinned = [&](const trace::CopyEnd& end) {
-    return end.object != trace::kNoObject && layout.find(end.object).kind == MemoryKind::kPinned;
+    return end.object != trace::kNoObject && layout.find(end.object).is_pinned;
   };
   if (from_host && is_pinned(copy.src)) bandwidth = system.host_links[gpu].host_to_device.bytes_per_us;
   if (to_host && !from_host && is_pinned(copy.dst)) bandwidth = system.host_links[gpu].device_to_host.bytes_per_us;
-  trace::Kernel kernel = copy_engine_kernel("memcpy", gpu, copy.stream, kCopyLanes, copy.bytes, bandwidth);
+  const bool is_staged = (from_host && !is_pinned(copy.src)) || (to_host && !is_pinned(copy.dst));
+  trace::Kernel kernel =
+      moving_kernel("memcpy", gpu, copy.stream, copy.bytes, is_staged ? std::min(copy.bytes, kStagedBytes) : copy.bytes,
+                    kCopiedPerBlock, bandwidth);
   const auto touch = [&](const trace::CopyEnd& end, trace::AccessMode mode) {
     if (copy.bytes == 0 || end.object == trace::kNoObject || !layout.find(end.object).managed) return;
     add_access(kernel, layout, end.object, end.offset, copy.bytes, quantum_bytes, mode);

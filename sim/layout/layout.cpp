@@ -111,11 +111,15 @@ Layout::Allocated Layout::allocate(const trace::ObjectAlloc& object, bool is_seg
     return insert(object.id, place_alone(object.bytes, MemoryKind::kSystem));
   }
   if (object.kind == trace::ObjectKind::kPinned && pinned_has_blocks_) {
-    return insert(object.id, place_alone(object.bytes, MemoryKind::kPinned));
+    Placement placement = place_alone(object.bytes, MemoryKind::kPinned);
+    placement.is_pinned = true;
+    return insert(object.id, std::move(placement));
   }
   if (object.kind != trace::ObjectKind::kManaged) {
     const bool device = object.kind == trace::ObjectKind::kDevice;
-    return insert(object.id, Placement{{}, 0, object.bytes, false, device, true, object.device});
+    Placement placement{{}, 0, object.bytes, false, device, true, object.device};
+    placement.is_pinned = object.kind == trace::ObjectKind::kPinned;
+    return insert(object.id, std::move(placement));
   }
   if (is_segment && !recorded_) {
     ++empty_segments_;

@@ -50,6 +50,7 @@ struct Placement {
   bool owns = true;      // freeing it is a call of the driver; false: it is part of another allocation
   std::int32_t gpu = 0;  // with `device`: the device of the trace that has the memory
   MemoryKind kind = MemoryKind::kManaged;  // of its blocks
+  bool is_pinned = false;                  // cudaMallocHost, with or without blocks
 
   // Calls f(block, first, count) for pages [page, end) of the blocks, block by block.
   template <class F>

@@ -37,6 +37,31 @@ class Calls:
                      self.gathers, self.products, self.joins, self.grid_strides):
             yield from kind()
 
+    def mobile(self):
+        """Parts of networks with depthwise convolutions: EfficientNet-B3 on 32 images of 224 x 224, and other sizes."""
+        aten = self.torch.ops.aten
+        shapes = ((32, 40, 112, 3, 1), (32, 24, 112, 3, 1), (32, 144, 112, 3, 2), (32, 192, 56, 3, 1), (32, 192, 56, 5, 2),
+                  (32, 288, 28, 5, 1), (32, 288, 28, 3, 2), (32, 576, 14, 3, 1), (32, 816, 14, 5, 1), (32, 1392, 7, 5, 1),
+                  (8, 96, 112, 3, 1), (64, 240, 28, 5, 1))
+        for images, channels, side, window, stride in shapes:
+            x = self.tensor(images, channels, side, side)
+            weight = self.tensor(channels, 1, window, window)
+            shape = f"{text(x.shape)}_{window}_{stride}"
+            stated = [[stride] * 2, [window // 2] * 2, [1, 1], False, [0, 0], channels]
+            yield (f"depthwise.{shape}", [x, weight],
+                   lambda x, w, stated=stated: aten.convolution(x, w, None, *stated))
+            given = aten.convolution(x, weight, None, *stated)
+            for what, mask in (("depthwise_input", [True, False, False]), ("depthwise_weight", [False, True, False])):
+                yield (f"{what}.{shape}", [given, x, weight],
+                       lambda g, x, w, stated=stated, mask=mask: aten.convolution_backward(g, x, w, None, *stated, mask))
+            if stride == 1:
+                share = self.tensor(images, channels, 1, 1)
+                yield f"scale.{text(x.shape)}", [x, share], self.torch.mul
+                yield f"silu.{text(x.shape)}", [x], self.f.silu
+                yield f"silu_backward.{text(x.shape)}", [x, x], aten.silu_backward
+                yield f"mean.{text(x.shape)}", [x], lambda x: x.mean((2, 3), keepdim=True)
+                yield f"mean_backward.{text(x.shape)}", [share], lambda s, x=x: aten.div(s.expand(x.shape), 49.0)
+
     def norms(self):
         """Batch norm in training, as cuDNN computes it."""
         aten = self.torch.ops.aten
@@ -231,3 +256,8 @@ class Calls:
 def calls(torch):
     """Yields name, inputs and the call."""
     yield from Calls(torch).all()
+
+
+def mobile_calls(torch):
+    """Yields name, inputs and the call."""
+    yield from Calls(torch).mobile()

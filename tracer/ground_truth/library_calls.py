@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ground truth from single PyTorch calls on managed memory, for `uvmsim validate` (sim/validate/README.md).
 
-    library_calls.py RECORDER.so OUTPUT.jsonl [--list first|classes] [--only TEXT] [--outputs host|nowhere|both]
+    library_calls.py RECORDER.so OUTPUT.jsonl [--list first|classes|mobile] [--only TEXT] [--outputs host|nowhere|both]
                      [--inputs gpu|host|both] [--times N] [--seconds S] [--percent P]
                      [--all]
 
@@ -12,7 +12,7 @@ which pages each fault batch held, or nowhere, as for the first touches of a pro
 which read only a part of them. Calls that fail, that make other allocations each time, or whose records CUPTI
 dropped, are left out and named. Without --all, calls with several kernels, or with workspaces larger than a
 hundredth of their outputs, are left out and named too, because `validate` assumes that every kernel touches all of
-every tensor. --list classes: the calls of call_classes.py.
+every tensor. --list classes, mobile: the calls of call_classes.py.
 
 CUPTI makes calls slower while it listens. A second process without a listener therefore makes the same calls,
 alternating with this one: N times each (5), timed by CUDA events, written as `unobserved`. --seconds: begin no call
@@ -221,7 +221,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--outputs", choices=("host", "nowhere", "both"), default="both")
     parser.add_argument("--inputs", choices=("gpu", "host", "both"), default="gpu")
-    parser.add_argument("--list", choices=("first", "classes"), default="first")
+    parser.add_argument("--list", choices=("first", "classes", "mobile"), default="first")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--percent", type=int, default=100)
@@ -351,7 +351,7 @@ def timed(recorder, torch, inputs, call, place, inputs_on):
 
 
 def chosen(options, torch):
-    every = call_classes.calls(torch) if options.list == "classes" else calls(torch)
+    every = {"first": calls, "classes": call_classes.calls, "mobile": call_classes.mobile_calls}[options.list](torch)
     return (call for call in every if options.only in call[0] and lot(call[0]) < options.percent)
 
 
