@@ -54,7 +54,8 @@ std::uint64_t touched_bytes(const Kernel& kernel) {
 std::span<const GeneratorPattern> generator_patterns() {
   static const std::vector<GeneratorPattern> patterns = [] {
     std::vector<GeneratorPattern> all;
-    for (const auto& some : {scan_patterns(), random_patterns(), block_patterns(), pipeline_patterns()}) {
+    for (const auto& some :
+         {scan_patterns(), random_patterns(), block_patterns(), element_patterns(), pipeline_patterns()}) {
       all.insert(all.end(), some.begin(), some.end());
     }
     return all;

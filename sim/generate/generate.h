@@ -27,21 +27,21 @@ struct GeneratorOptions {
   std::uint32_t gpus = 4;           // pipeline: stages, one per GPU
   std::uint32_t write_percent = 0;  // share of the touched pages that are written; the rest are read
   std::uint64_t seed = 1;           // of random, zipf and pointer_chase
-  // strided, pointer_chase: distance of touched pages; row_per_thread, column_per_thread: length of a row. Multiple of
-  // 4096
+  // strided, pointer_chase: distance of touched pages; row_per_thread, column_per_thread, convolution_per_thread:
+  // length of a row. Multiple of 4096
   std::uint64_t stride_bytes = 65536;
   std::uint64_t touches = 4096;  // random, zipf: draws per kernel
   std::uint32_t zipf_exponent_thousandths = 1000;
   std::uint64_t halo_bytes = 65536;    // stencil: read beyond each end of a band; multiple of 4096
   std::uint32_t tile = 128;            // tiled_matmul: edge of a tile in elements
-  std::uint32_t element_bytes = 4;     // tiled_matmul, row_per_thread, column_per_thread
-  std::uint64_t blocks_per_phase = 0;  // tiled_matmul: 0 = one row of tiles
+  std::uint32_t element_bytes = 4;     // tiled_matmul, product_tiled, *_per_thread
+  std::uint64_t blocks_per_phase = 0;  // tiled_matmul, convolution_per_thread: 0 = one row of tiles, of thread blocks
   std::uint64_t scans = 4;             // repeated_scan: passes inside one kernel
   std::int64_t duration_ns = 0;        // of every kernel; 0 = 2 us + 1 ns per 1000 bytes touched (600 ns per touch
                                        // of pointer_chase)
   std::int64_t host_gap_ns = 0;        // before every kernel
   std::uint32_t grid = 0;              // thread blocks; 0 = the pattern's default
-  std::uint32_t block = 256;           // threads per block
+  std::uint32_t block = 256;           // threads per block; product_tiled: a square
   bool host_data = true;               // the host writes every object before the first kernel
 };
 

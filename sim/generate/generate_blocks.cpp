@@ -6,12 +6,11 @@
 #include "sim/common/error.h"
 #include "sim/common/fixed_log.h"
 #include "sim/generate/generate_patterns.h"
+#include "sim/trace/limits.h"
 
 namespace uvmsim::trace {
 
 namespace {
-
-constexpr std::uint64_t kMaxPhases = 65536;
 
 class TiledMatmul final : public SyntheticProgram {
  public:

@@ -12,6 +12,7 @@ namespace uvmsim::trace {
 std::span<const GeneratorPattern> scan_patterns();
 std::span<const GeneratorPattern> random_patterns();
 std::span<const GeneratorPattern> block_patterns();
+std::span<const GeneratorPattern> element_patterns();
 std::span<const GeneratorPattern> pipeline_patterns();
 
 template <class Program, auto... kArguments>

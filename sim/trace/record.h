@@ -205,7 +205,7 @@ void parts(Part& part, Of<Part, UnitCount> item) {
   part.number("a count of accesses", item.count);
 }
 
-// How the touched pages are distributed over the kernel's threads when no phases state it.
+// How the touched pages are distributed over the kernel's threads; those of a phase over the threads of its blocks.
 enum class Distribution : std::uint8_t {
   kBlockLinear,  // block b of G touches the share [b/G, (b+1)/G) of every operand (library kernels; the default)
   kGridStride,   // grid-stride loop: consecutive threads touch consecutive bytes, the whole grid advances together

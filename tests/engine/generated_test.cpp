@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generated programs against the closed forms in sim/generate/generate.cpp.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "sim/generate/generate.h"
@@ -81,6 +82,36 @@ TEST(Generated, AFrontWiderThanMemoryMovesMoreThanItsSet) {
   EXPECT_GT(bytes_in(run(generator, options_with(6)).counters), (1 + 8 + 1) * 16 * kMiB);
 }
 
+trace::GeneratorOptions product(const std::string& pattern) {
+  trace::GeneratorOptions generator;
+  generator.pattern = pattern;
+  generator.bytes = 24 * kMiB;  // three matrices of 1024 x 1024 floats, 4 MiB each, 2 MiB aligned
+  generator.block = 1024;       // 32 rows of 32 thread blocks
+  return generator;
+}
+
+TEST(Generated, AProductOfAThreadPerElementMovesItsMatricesOnceWhenTheyFit) {
+  for (const char* pattern : {"product_per_thread", "product_tiled"}) {
+    const Counters c = run(product(pattern), options_with(8)).counters;
+    EXPECT_EQ(bytes_in(c), 3 * 4 * kMiB) << pattern;
+    EXPECT_EQ(c.evictions, 0u) << pattern;
+  }
+}
+
+// Every thread block walks through all rows of B, and those that run at the same time do so together. With one chunk
+// for each matrix, B has no room.
+TEST(Generated, AProductOfAThreadPerElementMovesItsSecondMatrixForTheBlocksThatRunTogether) {
+  for (const char* pattern : {"product_per_thread", "product_tiled"}) {
+    for (const std::uint32_t at_a_time : {32u, 64u, 128u}) {
+      RunOptions options = options_with(3);
+      options.system.gpus[0].max_blocks_per_sm = 1;
+      options.system.gpus[0].sm_count = at_a_time;
+      SCOPED_TRACE(fmt::format("{}, {} thread blocks at a time", pattern, at_a_time));
+      expect_about(bytes_in(run(product(pattern), options).counters), (1 + 32 * 32 / at_a_time + 1) * 4 * kMiB);
+    }
+  }
+}
+
 TEST(Generated, ASequentialScanInKernelsMissesEverythingWhenItDoesNotFit) {
   trace::GeneratorOptions generator;
   generator.pattern = "sequential";
@@ -141,6 +172,7 @@ TEST(Generated, EveryPatternRunsInTwoChunks) {
     generator.touches = 300;
     generator.write_percent = 40;
     generator.repeats = 2;
+    if (pattern.name.starts_with("product")) generator.block = 1024;  // fewer rows of thread blocks
     RunOptions options = options_with(2);
     const std::size_t gpus = pattern.name == "pipeline" ? generator.gpus : 1;
     options.system.gpus.resize(gpus, options.system.gpus.front());

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "sim/trace/limits.h"
 #include "sim/trace/validate.h"
 #include "tests/policy/message_of.h"
 #include "tests/trace/samples.h"
@@ -414,6 +415,118 @@ TEST(Generate, ColumnPerThread) {
   EXPECT_EQ(pages_of(kernel.accesses[0].extents), 1600u);
 }
 
+// Pages of every slot of a kernel, summed over its phases.
+std::vector<std::uint64_t> pages_of_phases(const Kernel& kernel) {
+  std::vector<std::uint64_t> pages(kernel.accesses.size());
+  for (const Phase& phase : kernel.phases) {
+    for (const PhaseAccess& access : phase.accesses) pages[access.slot] += pages_of(access.extents);
+  }
+  return pages;
+}
+
+GeneratorOptions convolution() {
+  GeneratorOptions options = options_of("convolution_per_thread", 2 * 64 * 4, 1, 1);  // 64 rows of four pages
+  options.stride_bytes = 4 * kPage;
+  return options;
+}
+
+TEST(Generate, ConvolutionPerThread) {
+  const Kernel kernel = kernels(convolution())[0];
+  EXPECT_EQ(kernel.block.x, 32u);
+  EXPECT_EQ(kernel.block.y, 8u);
+  EXPECT_EQ(kernel.grid.x, 128u);  // 4096 columns
+  EXPECT_EQ(kernel.grid.y, 8u);
+  ASSERT_EQ(kernel.phases.size(), 8u);
+  EXPECT_EQ(kernel.phases[3].first_block, 3 * 128u);
+  EXPECT_EQ(kernel.phases[3].block_count, 128u);
+  EXPECT_EQ(kernel.phases[3].accesses, (std::vector<PhaseAccess>{{0, {{23 * 4, 10 * 4, AccessMode::kRead}}},
+                                                                 {1, {{24 * 4, 8 * 4, AccessMode::kWrite}}}}));
+  const std::uint64_t matrix = 64 * 4, again = 2 * (8 - 1) * 4;
+  EXPECT_EQ(pages_of_phases(kernel), (std::vector<std::uint64_t>{matrix + again, matrix}));
+  const auto pages = touched_in_order(convolution());
+  EXPECT_EQ(lru_misses(pages, 1), 2 * matrix + again);
+  EXPECT_GT(lru_misses(pages, (8 + 2) * 4 - 1), 2 * matrix);
+  EXPECT_EQ(lru_misses(pages, (8 + 2) * 4), 2 * matrix);
+  GeneratorOptions other = convolution();
+  other.block = 64;
+  EXPECT_EQ(kernels(other)[0].phases.size(), 32u);
+}
+
+// With phases of a page's columns, a phase reads them and one element on either side, in each row.
+TEST(Generate, ConvolutionPerThreadByColumns) {
+  GeneratorOptions options = convolution();
+  options.blocks_per_phase = 32;
+  const Kernel kernel = kernels(options)[0];
+  ASSERT_EQ(kernel.phases.size(), 8 * 4u);
+  std::set<std::uint64_t> written;
+  for (std::uint64_t p = 0; p < kernel.phases.size(); ++p) {
+    const Phase& phase = kernel.phases[p];
+    EXPECT_EQ(phase.first_block, 32 * p);
+    const std::uint64_t band = p / 4, page = p % 4;
+    const std::uint64_t first_row = band == 0 ? 0 : 8 * band - 1, rows = band == 0 || band == 7 ? 9 : 10;
+    const std::uint64_t first_page = page == 0 ? 0 : page - 1, pages = page == 0 || page == 3 ? 2 : 3;
+    const auto& read = phase.accesses[0].extents;
+    ASSERT_EQ(read.size(), rows);
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      EXPECT_EQ(read[row], (Extent{(first_row + row) * 4 + first_page, pages, AccessMode::kRead}));
+    }
+    for (const Extent& extent : phase.accesses[1].extents) {
+      EXPECT_EQ(extent.count, 1u);
+      EXPECT_EQ(extent.first % 4, page);
+      written.insert(extent.first);
+    }
+  }
+  EXPECT_EQ(written.size(), 64 * 4u);
+}
+
+void expect_product(GeneratorOptions options, std::uint64_t block_columns, std::uint64_t block_rows,
+                    AccessMode result) {
+  options.bytes = 3 * 1024 * kPage + 5 * kPage;  // 1024 x 1024 floats each, and a rest
+  const Kernel kernel = kernels(options)[0];
+  EXPECT_EQ(kernel.distribution, Distribution::kGridStride);
+  EXPECT_EQ(kernel.bytes_per_thread_access, 4u);
+  EXPECT_EQ(kernel.block.x, block_columns);
+  EXPECT_EQ(kernel.block.y, block_rows);
+  EXPECT_EQ(kernel.grid.x, 1024 / block_columns);
+  EXPECT_EQ(kernel.grid.y, 1024 / block_rows);
+  EXPECT_EQ(kernel.accesses[2].extents[0].mode, result);
+  const std::uint64_t matrix = 1024, m = 1024 / block_rows;
+  ASSERT_EQ(kernel.phases.size(), m);
+  EXPECT_EQ(kernel.phases[1].first_block, kernel.grid.x);
+  EXPECT_EQ(kernel.phases[1].block_count, kernel.grid.x);
+  EXPECT_EQ(kernel.phases[1].accesses, (std::vector<PhaseAccess>{{0, {{block_rows, block_rows, AccessMode::kRead}}},
+                                                                 {1, {{0, matrix, AccessMode::kRead}}},
+                                                                 {2, {{block_rows, block_rows, result}}}}));
+  EXPECT_EQ(pages_of_phases(kernel), (std::vector<std::uint64_t>{matrix, m * matrix, matrix}));
+  // B comes again with every row of blocks unless it fits beside a row of A and one of C.
+  const auto pages = touched_in_order(options);
+  EXPECT_EQ(lru_misses(pages, matrix + 2 * block_rows - 1), (2 + m) * matrix);
+  EXPECT_EQ(lru_misses(pages, matrix + 2 * block_rows), 3 * matrix);
+}
+
+TEST(Generate, ProductPerThread) {
+  GeneratorOptions options;
+  options.pattern = "product_per_thread";
+  expect_product(options, 32, 8, AccessMode::kReadWrite);
+  options.block = 1024;
+  expect_product(options, 32, 32, AccessMode::kReadWrite);
+  EXPECT_EQ(kernels(options)[0].shared_bytes_per_block, 0u);
+}
+
+TEST(Generate, ProductTiled) {
+  GeneratorOptions options;
+  options.pattern = "product_tiled";
+  expect_product(options, 16, 16, AccessMode::kWrite);
+  EXPECT_EQ(kernels(options)[0].shared_bytes_per_block, 2 * 16 * 16 * 4u);
+  options.block = 1024;
+  expect_product(options, 32, 32, AccessMode::kWrite);
+  options.block = 400;  // 20 x 20: rows of whole pages in whole tiles have 5120 elements
+  options.bytes = 3 * 6000 * 6000 * 4;
+  const Kernel kernel = kernels(options)[0];
+  EXPECT_EQ(kernel.grid.x, 5120 / 20u);
+  EXPECT_EQ(kernel.grid.y, 5120 / 20u);
+}
+
 TEST(Generate, Errors) {
   const auto about = [](auto&& change) {
     GeneratorOptions options;
@@ -440,6 +553,27 @@ TEST(Generate, Errors) {
   EXPECT_THAT(about([](auto& o) { o.pattern = "row_per_thread", o.stride_bytes = 1 << 30; }),
               HasSubstr("at least a row"));
   EXPECT_THAT(about([](auto& o) { o.pattern = "column_per_thread", o.element_bytes = 3; }), HasSubstr("1, 2, 4, 8"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "convolution_per_thread", o.block = 100; }),
+              HasSubstr("block is 100; allowed: multiples of 32"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "convolution_per_thread", o.stride_bytes = std::uint64_t{1} << 63; }),
+              HasSubstr("at least two matrices of 8 rows"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "convolution_per_thread", o.blocks_per_phase = 3; }),
+              HasSubstr("blocks-per-phase is 3; allowed: divisors of the 512 thread blocks"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "convolution_per_thread", o.blocks_per_phase = 1, o.bytes <<= 4; }),
+              HasSubstr("524288 phases in one kernel; allowed: up to 131072"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "convolution_per_thread", o.element_bytes = 0; }),
+              HasSubstr("element-bytes is 0"));
+  EXPECT_THAT(about([](auto& o) {
+                o.pattern = "convolution_per_thread", o.bytes = kMaxObjectBytes, o.stride_bytes = kMaxObjectBytes / 64;
+                o.element_bytes = 1;
+              }),
+              HasSubstr("rows of 68719476736 thread blocks; allowed: up to"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "product_per_thread", o.block = 48; }), HasSubstr("multiples of 32"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "product_per_thread", o.bytes = 8 << 20; }),
+              HasSubstr("at least three matrices of 1024 x 1024 elements, 12582912 in all"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "product_per_thread", o.element_bytes = 16; }), HasSubstr("1, 2, 4, 8"));
+  EXPECT_THAT(about([](auto& o) { o.pattern = "product_tiled", o.block = 128; }),
+              HasSubstr("block is 128; allowed: squares, such as 256"));
   EXPECT_THAT(about([](auto& o) { o.pattern = "pointer_chase", o.kernels = 5000; }), HasSubstr("at least one each"));
   EXPECT_THAT(about([](auto& o) { o.pattern = "zipf", o.bytes = 1ull << 40; }), HasSubstr("different pages; allowed"));
 }

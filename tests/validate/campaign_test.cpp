@@ -12,6 +12,8 @@
 #include "sim/common/error.h"
 #include "sim/common/units.h"
 #include "sim/config/load_system.h"
+#include "sim/engine/simulation.h"
+#include "sim/generate/generate.h"
 #include "sim/trace/shape.h"
 #include "sim/validate/calibrate.h"
 #include "sim/validate/campaign_comparison.h"
@@ -312,6 +314,41 @@ TEST(CampaignRun, WithThresholdZeroEveryFaultBringsItsBlock) {
 
 // The whole working set exceeds memory; both halves are fetched once. Blocks that the second half evicted are fetched
 // again, and evict the blocks that are needed next.
+// `trace generate` yields the same program, so that a run of it takes the same time and moves the same bytes.
+TEST(CampaignRun, AConvolutionIsTheGeneratedOne) {
+  Campaign campaign;
+  campaign.program = CampaignProgramKind::kConvolution;
+  campaign.columns = 8192;
+  campaign.array_bytes = 16 * kBlockBytes;
+  campaign.local_bytes_per_us = 1000000;
+  const config::SystemConfig system = config::load_system("rtx3090-pcie4");
+  trace::GeneratorOptions generator;
+  generator.pattern = "convolution_per_thread";
+  generator.bytes = 2 * campaign.array_bytes;
+  generator.stride_bytes = campaign.columns * kNumberBytes;
+  generator.duration_ns = static_cast<std::int64_t>(2 * campaign.array_bytes / 1000);
+  for (const std::uint64_t blocks : {32u, 20u}) {
+    campaign.capacity_bytes = blocks * kBlockBytes;
+    const CampaignRun run = replay_campaign("c", campaign, system);
+    RunOptions options;
+    options.system = system;
+    options.layout = "none";
+    options.capacity_bytes = blocks * kBlockBytes;
+    const auto program = trace::make_program(generator);
+    // Random numbers depend on a kernel's place among the records. The campaign has one more before its kernel.
+    std::uint64_t records = 0;
+    const RunResult result = simulate(
+        program->header(),
+        [&](trace::Record& record) {
+          if (++records != 5) return program->next(record);
+          record.emplace<trace::Sync>();
+          return true;
+        },
+        options);
+    EXPECT_EQ(figures_of(result.iterations.at(0).counters), run.steps.at(0).simulated) << blocks;
+  }
+}
+
 TEST(CampaignRun, PhasesBeyondAGivenCapacityBringEverythingAgain) {
   Campaign campaign;
   campaign.program = CampaignProgramKind::kPhaseScan;
