@@ -444,10 +444,10 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
     switch (work.pattern) {
       case Pattern::kStride: {
         const std::uint64_t piece_bytes = threads * loop->bytes_per_access;
-        work.chunk = std::max<std::uint64_t>(1, section.longest * kBasePageBytes / piece_bytes);
-        section.units = units_to_simulate(section.units, work.chunk, resident_blocks);
+        section.pieces = std::max<std::uint64_t>(1, section.longest * kBasePageBytes / piece_bytes);
+        section.units = units_to_simulate(section.units, section.pieces, resident_blocks);
         section.steps = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(ceil_div(work.chunk, section.units * loop->unroll), 1u << 30));
+            std::min<std::uint64_t>(ceil_div(section.pieces, section.units * loop->unroll), 1u << 30));
         break;
       }
       case Pattern::kTiles:

@@ -4,7 +4,8 @@
 // The touched pages of each operand form one ascending sequence; a Pattern says which unit touches which pages, and
 // when:
 //   slices   thread block b of G takes the share [b/G, (b+1)/G) of every operand, a few accesses per warp and step
-//   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece, or `unroll` such pieces
+//   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece, or `unroll` such pieces. The blocks
+//            of a phase walk through the operands of the phase together.
 //   tiles    matrix products and convolutions (tile_shape.h): a panel of one input at once; the other inputs, through
 //            which the blocks that share them march in step; a tile of the output at the end, row by row.
 //            Small inputs are read as a whole.
@@ -202,6 +203,7 @@ struct SectionShape {
   std::uint64_t longest = 0;  // pages of the largest operand
   std::uint64_t longest_input = 0;
   PlaneSweep loads, stores;  // planes: first all loads, then all stores
+  std::uint64_t pieces = 1;  // stride: equal ones, of each operand
 };
 
 // A section with the operands that its units share.
@@ -234,11 +236,11 @@ struct KernelWork {
   Nanoseconds step{};               // duration of a unit's step, as recorded
   Nanoseconds computing{};          // the same without the time that its bytes take from the GPU's memory
   Nanoseconds transferring{};       // the time that these bytes take of the SM
-  // The members below are for `threads`, `chunk` also for `stride`.
+  // The members below are for `threads`.
   bool explicit_touches = false;
   std::vector<PageRef> touches;
   std::uint64_t threads = 0;
-  std::uint64_t chunk = 0;  // touches, or pages per operand, of one thread; stride: number of pieces
+  std::uint64_t chunk = 0;  // touches, or pages per operand, of one thread
   std::uint64_t threads_per_block = 1;
   std::uint64_t accesses_per_page = 0;  // if not 0, a step is an access, and a thread comes back to a page so often
 

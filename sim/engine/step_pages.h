@@ -69,8 +69,8 @@ void slice_pages(const KernelWork& work, const SectionRun& section, std::uint32_
 template <class F>
 void stride_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
                   bool stores, F&& f) {
-  // The step touches piece k * G + b of `pieces` equal pieces of each operand.
-  const std::uint64_t pieces = work.chunk;
+  // The step touches piece k * G + b of equal pieces of each operand.
+  const std::uint64_t pieces = section.pieces;
   for (const std::uint32_t i : section.watched(stores)) {
     const Operand& operand = section.operands[i];
     for (std::uint64_t turn = 0; turn < work.unroll; ++turn) {
@@ -323,7 +323,7 @@ inline bool has_pages(const KernelWork& work, const SectionRun& section, std::ui
       if (stores) return step + 1 == section.steps;
       return step + 1 != section.steps && next_loading_step(section, step, shares) == step;
     case Pattern::kStride:
-      return std::uint64_t{step} * work.unroll * section.units + unit < work.chunk;
+      return std::uint64_t{step} * work.unroll * section.units + unit < section.pieces;
     case Pattern::kPlanes:
       return stores == plane_step_stores(section, step);
     case Pattern::kThreads:

@@ -186,6 +186,25 @@ TEST(ThreadPages, NoAccessIsLostAmongIdleThreads) {
   }
 }
 
+// Every phase of a grid-stride loop has as many steps as its own pages need.
+TEST(GridStride, PhasesOfAnyLengthTouchAllTheirPages) {
+  for (const std::uint64_t first : {16u, 1024u, 2032u}) {
+    Program program;
+    const trace::ObjectId id = program.alloc(8 * kMiB);
+    program.host(id);
+    trace::Kernel& kernel = program.kernel("two phases", 100000, {id});
+    kernel.grid.x = 8;
+    kernel.block.x = 256;
+    kernel.distribution = trace::Distribution::kGridStride;
+    const std::uint64_t all = 2048;
+    kernel.phases = {{0, 4, {{0, {{0, first, trace::AccessMode::kRead}}}}},
+                     {4, 4, {{0, {{first, all - first, trace::AccessMode::kRead}}}}}};
+    RunOptions options = options_with(0);
+    options.prefetch.name = "none";
+    EXPECT_EQ(program.run(options).counters.faulting_pages, all) << first;
+  }
+}
+
 TEST(RowPerThread, TakesItsDurationWhenEverythingIsThere) {
   trace::GeneratorOptions generator = rows();
   generator.repeats = 2;
