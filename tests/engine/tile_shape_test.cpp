@@ -263,9 +263,9 @@ TEST(ConvolutionStores, EveryPageIsWrittenAndNoOther) {
 TEST(StridePages, AnUnrolledLoopTakesSeveralStridesAtOnce) {
   KernelWork work;
   work.pattern = Pattern::kStride;
-  work.chunk = 32;
   work.unroll = 4;
   Section plan;
+  plan.pieces = 32;
   plan.units = 3;
   plan.steps = 3;
   plan.operands = {output_of(32 * kBasePageBytes)};
