@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "sim/advise/least_used.h"
@@ -140,10 +141,7 @@ void add_least_used(std::vector<Change>& changes, const Memory& memory, std::uin
       for (const Part& part : parts) bytes += part.bytes();
       change.what = fmt::format("{}: {} that kernels touch least per byte: {}", kOnHost, report::format_bytes(bytes),
                                 names_of(parts));
-      const auto same = [&](const Change& other) {
-        return std::ranges::equal(other.rules, change.rules, {}, trace::hint_text, trace::hint_text);
-      };
-      if (std::ranges::none_of(changes, same)) changes.push_back(std::move(change));
+      changes.push_back(std::move(change));
     }
   }
 }
@@ -157,6 +155,16 @@ void add_allocator(std::vector<Change>& changes, const Memory& memory, const std
   change.cuda = {"// of PyTorch's allocator"};
   change.pytorch = {"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True  # in the environment"};
   changes.push_back(std::move(change));
+}
+
+// Of changes with the same rules keeps the first.
+void drop_repeated(std::vector<Change>& changes) {
+  std::set<std::string> seen;
+  std::erase_if(changes, [&](const Change& change) {
+    std::string rules = change.layout;
+    for (const HintRule& rule : change.rules) rules += "\n" + trace::hint_text(rule);
+    return !seen.insert(std::move(rules)).second;
+  });
 }
 
 }  // namespace
@@ -214,6 +222,7 @@ std::vector<Change> changes_for(const Memory& memory, std::uint64_t footprint_by
     changes.push_back(std::move(change));
   }
   add_allocator(changes, memory, layout);
+  drop_repeated(changes);
   return changes;
 }
 

@@ -47,7 +47,8 @@ Examples:
 constexpr const char* kAdviseNotes = R"(
 Every figure is a simulated run of the changed program with the same GPU memory; the first is the program without
 changes. Changes are tried one by one for the memory that kernels wait for longest. The best is kept, and the others
-are tried on top of it; if none helps alone, pairs are tried. A change that saves less than 1 % is not recommended.
+are tried on top of it; if none helps alone, pairs are tried. Of changes that are as good to 1 % the one with the fewest
+lines is recommended, and none that saves less than 1 %.
 "on other machines": the same with driver costs, link and host as fast and as slow as such machines differ; confidence
 is high if both save at least half as much as here, and medium if both save something. "*": not settled.
 `uvmsim trace hint` puts the printed rules into a trace, as --output does.
