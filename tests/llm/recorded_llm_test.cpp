@@ -46,7 +46,7 @@ class RecordedProgram : public ::testing::TestWithParam<Case> {
     out.footprint_bytes = fits.result.footprint_bytes;
     out.fitting_ns = report::quoted_ns(fits.result);
     out.kernel_ns = report::settled_iterations(fits.result)->counters.kernel_compute_ns;
-    for (const std::uint64_t osf : {1250, 1500, 2000}) {
+    for (const std::uint64_t osf : {1250u, 1500u, 2000u}) {
       point.osf_thousandths = osf;
       report::RunRecord run = run_point(point, resolver);
       run.unlimited = report::as_unlimited(fits);
