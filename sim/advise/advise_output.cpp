@@ -86,8 +86,7 @@ std::vector<std::string> reasons_of(const Answer& answer) {
   if (std::ranges::any_of(answer.rules(), [](const trace::HintRule& rule) {
         return rule.first_percent != 0 || rule.end_percent != 100;
       })) {
-    out.push_back(
-        "Parts of objects are chosen by what the recorded kernels touch: with other data other parts may be used.");
+    out.push_back("Some rules name parts of objects; which parts kernels use may differ with other data.");
   }
   return out;
 }

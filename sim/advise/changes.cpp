@@ -157,14 +157,10 @@ void add_allocator(std::vector<Change>& changes, const Memory& memory, const std
   changes.push_back(std::move(change));
 }
 
-// Of changes with the same rules keeps the first.
+// Of changes that do the same keeps the first.
 void drop_repeated(std::vector<Change>& changes) {
   std::set<std::string> seen;
-  std::erase_if(changes, [&](const Change& change) {
-    std::string rules = change.layout;
-    for (const HintRule& rule : change.rules) rules += "\n" + trace::hint_text(rule);
-    return !seen.insert(std::move(rules)).second;
-  });
+  std::erase_if(changes, [&](const Change& change) { return !seen.insert(effect_of(change)).second; });
 }
 
 }  // namespace
@@ -224,6 +220,12 @@ std::vector<Change> changes_for(const Memory& memory, std::uint64_t footprint_by
   add_allocator(changes, memory, layout);
   drop_repeated(changes);
   return changes;
+}
+
+std::string effect_of(const Change& change) {
+  std::string effect = change.layout;
+  for (const HintRule& rule : change.rules) effect += "\n" + trace::hint_text(rule);
+  return effect;
 }
 
 bool go_together(const Change& a, const Change& b) {

@@ -19,6 +19,9 @@ struct Change {
   std::vector<std::string> cuda, pytorch;  // the lines of code to add
 };
 
+// Returns a text that is the same for changes that do the same.
+std::string effect_of(const Change& change);
+
 // Returns the changes that are worth a trial, the most promising first, given the waits in `memory`. `footprint_bytes`
 // is all memory of the program, `capacity_bytes` the memory of the GPU.
 std::vector<Change> changes_for(const Memory& memory, std::uint64_t footprint_bytes, std::uint64_t capacity_bytes,

@@ -107,10 +107,7 @@ class Trials {
  private:
   static std::string key_of(const advise::Trial& trial) {
     std::string key = std::to_string(static_cast<int>(trial.machine));
-    for (const advise::Change* change : trial.changes) {
-      key += "|" + change->layout;
-      for (const trace::HintRule& rule : change->rules) key += "\n" + trace::hint_text(rule);
-    }
+    for (const advise::Change* change : trial.changes) key += "|" + advise::effect_of(*change);
     return key;
   }
 

@@ -188,4 +188,10 @@ void SyntheticProgram::add_access(Kernel& kernel, std::size_t object, std::uint6
   if (written != count) access.extents.push_back({first + written, count - written, AccessMode::kRead});
 }
 
+std::uint64_t element_bytes_of(const GeneratorOptions& options) {
+  const std::uint64_t e = options.element_bytes;
+  if (e != 1 && e != 2 && e != 4 && e != 8) throw_input_error("element-bytes is {}; allowed: 1, 2, 4, 8", e);
+  return e;
+}
+
 }  // namespace uvmsim::trace

@@ -15,8 +15,7 @@ namespace {
 class TiledMatmul final : public SyntheticProgram {
  public:
   explicit TiledMatmul(const GeneratorOptions& options) : SyntheticProgram(options) {
-    const std::uint64_t t = options.tile, e = options.element_bytes;
-    if (e != 1 && e != 2 && e != 4 && e != 8) throw_input_error("element-bytes is {}; allowed: 1, 2, 4, 8", e);
+    const std::uint64_t t = options.tile, e = element_bytes_of(options);
     if (t == 0 || t > 65536 || t * t * e % kPageBytes != 0) {
       throw_input_error(
           "tile is {}; allowed: up to 65536 and such that tile x tile x element-bytes is a multiple of {}", t,

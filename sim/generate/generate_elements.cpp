@@ -34,12 +34,6 @@ BlockShape square_block(const GeneratorOptions& options) {
   return {edge, edge};
 }
 
-std::uint64_t element_bytes_of(const GeneratorOptions& options) {
-  const std::uint64_t e = options.element_bytes;
-  if (e != 1 && e != 2 && e != 4 && e != 8) throw_input_error("element-bytes is {}; allowed: 1, 2, 4, 8", e);
-  return e;
-}
-
 // A program with a matrix whose rows are whole pages, one thread for each element. The grid's x counts columns of
 // thread blocks, y rows.
 class ElementPerThread : public SyntheticProgram {

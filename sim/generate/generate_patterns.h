@@ -15,6 +15,9 @@ std::span<const GeneratorPattern> block_patterns();
 std::span<const GeneratorPattern> element_patterns();
 std::span<const GeneratorPattern> pipeline_patterns();
 
+// Returns the option. Throws InputError unless it is 1, 2, 4 or 8.
+std::uint64_t element_bytes_of(const GeneratorOptions& options);
+
 template <class Program, auto... kArguments>
 std::unique_ptr<SyntheticProgram> make_pattern(const GeneratorOptions& options) {
   return std::make_unique<Program>(options, kArguments...);

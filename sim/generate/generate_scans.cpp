@@ -61,8 +61,7 @@ class WordsOfAMatrix final : public SyntheticProgram {
   enum class Thread : std::uint8_t { kPerRow, kPerColumn };
 
   WordsOfAMatrix(const GeneratorOptions& options, Thread thread) : SyntheticProgram(options), thread_(thread) {
-    const std::uint64_t e = options.element_bytes, row = options.stride_bytes;
-    if (e != 1 && e != 2 && e != 4 && e != 8) throw_input_error("element-bytes is {}; allowed: 1, 2, 4, 8", e);
+    const std::uint64_t e = element_bytes_of(options), row = options.stride_bytes;
     const std::uint64_t rows = options.bytes / row;
     if (rows == 0) throw_input_error("bytes is {}; allowed: at least a row of {} (stride-bytes)", options.bytes, row);
     const std::uint64_t threads = thread == Thread::kPerRow ? rows : row / e;

@@ -155,11 +155,14 @@ Layout::Allocated Layout::allocate(const trace::TensorAlloc& tensor) {
     ++tensors_in_[tensor.object];
   }
   if (object != nullptr && !object->managed) {
-    return insert(tensor.id, Placement{{}, 0, tensor.bytes, false, false, false});
+    Placement placement{{}, 0, tensor.bytes, false, false, false};
+    placement.is_pinned = object->is_pinned;
+    return insert(tensor.id, std::move(placement));
   }
   if (recorded_ || (object != nullptr && object->kind != MemoryKind::kManaged)) {
     Placement inside = place_inside(object->blocks, object->offset + tensor.offset, tensor.bytes);
     inside.kind = object->kind;
+    inside.is_pinned = object->is_pinned;
     return insert(tensor.id, std::move(inside));
   }
   if (tensor_memory_) return allocate_by_framework(tensor);
