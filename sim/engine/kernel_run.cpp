@@ -125,6 +125,7 @@ void KernelRun::start(Nanoseconds now) {
     residents_[i].sm = static_cast<std::uint16_t>(sm);
     const bool begins = take_unit(i);
     residents_[i].first = true;
+    if (work_.pattern == Pattern::kTiles && !as_recorded_) residents_[i].pace = pace_of_slot(group / sms, (groups + sms - 1) / sms);
     UVMSIM_CHECK(begins, "{} units for {} residents", work_.units, work_.resident_units);
     Nanoseconds time = now;
     if (!as_recorded_) {
@@ -360,9 +361,10 @@ inline bool KernelRun::issue_slice(const SectionRun& section, Resident& resident
     resident.storing = true;
     if (section.load_time != Nanoseconds{}) now += latency(resident, step);
     if (step != last && !section.early_stores) {  // nothing before the last step
-      now += (section.turn() + section.load_time) * (last - step);
+      now += (section.after_loads() + section.load_time) * (last - step);
       resident.step = last;
     }
+    now += paced(resident, section.compute());
   }
   if (kUnits == Units::kOneStep) return !section.watched_outputs.empty();
   return section.early_stores || (resident.step == last && !section.watched_outputs.empty());
@@ -375,12 +377,12 @@ inline bool KernelRun::issue_tile(const SectionRun& section, Resident& resident,
   if (!resident.storing) {
     if (!section.watched_inputs.empty()) {
       const std::uint32_t next = next_loading_step(section, resident.step, shares);
-      now += (section.turn() + section.load_time) * (next - resident.step);
+      now += (paced(resident, section.after_loads()) + section.load_time) * (next - resident.step);
       resident.step = next;
       return next != last;
     }
     resident.storing = true;
-    now += section.load_time + work_.step * (last - resident.step);  // the march finds everything mapped
+    now += section.load_time + paced(resident, work_.step) * (last - resident.step);  // the march finds all mapped
     resident.step = last;
   }
   return resident.step == last && !section.watched_outputs.empty();
@@ -392,6 +394,7 @@ inline bool KernelRun::issue_other(const SectionRun& section, Resident& resident
   if (!resident.storing && !explicit_list && section.watched_inputs.empty()) {
     resident.storing = true;
     if (section.load_time != Nanoseconds{}) now += latency(resident, resident.step);
+    now += paced(resident, section.compute());
   }
   const bool any =
       has_pages(work_, section, resident.unit - section.first_unit, resident.step, resident.storing, shares);
@@ -430,8 +433,13 @@ void KernelRun::plan_turns() {
       const std::int64_t most = mean * percent / 100;
       return Times{mean - most, 2 * most};
     };
-    first_latencies_ = around(costs.first_load_ns, 45);
-    latencies_ = around(costs.load_ns, 25);
+    // A barrier waits for the slowest warp: of n evenly distributed times the largest is 1 / (n + 1) below the longest.
+    const auto slowest = [&](const Times& times) {
+      const std::int64_t range = work_.barrier ? times.range * 2 / (work_.warps + 1) : times.range;
+      return Times{times.least + times.range - range, range};
+    };
+    first_latencies_ = slowest(around(costs.first_load_ns, 45));
+    latencies_ = slowest(around(costs.load_ns, 25));
     migrated_load_time_ = ns(costs.migrated_load_ns);
   }
   const auto of = [&](Nanoseconds step, bool stored, bool loaded) {
@@ -455,6 +463,12 @@ void KernelRun::plan_turns() {
     section.turn_time = turn_times_[stores][again];
     section.idle_turn_time = of(work_.step, stores, again);
     section.step_time = std::max(section.load_time + section.turn_time, pass_step_ * residents);
+    // Results are stored when they are computed; a tile computes from step to step, and a list knows no stores ahead.
+    if (stores && work_.pattern != Pattern::kTiles && !work_.explicit_touches && !as_recorded_) {
+      const Nanoseconds least = of(Nanoseconds{}, stores, again);
+      section.compute_time = section.turn_time - least;
+      section.turn_time = least;
+    }
   }
   if (as_recorded_) return;
   block_start_ = ns(costs.block_start_ns);
@@ -565,10 +579,13 @@ void KernelRun::go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool do
       if (loaded) {
         resident.storing = true;
         if (listed ? resident.loaded : section.load_time != Nanoseconds{}) now += migrated_load_time_;
+        now += paced(resident, section.compute());
       }
       // Tiles store in the last step only.
       if (!loaded || (kUnits == Units::kTiles && resident.step + 1 != section.steps)) {
-        now += listed ? turn_times_[resident.stored][resident.loaded] : section.turn();
+        now += listed                     ? turn_times_[resident.stored][resident.loaded]
+               : kUnits == Units::kTiles ? paced(resident, section.turn())
+                                         : section.turn();
         if (kUnits == Units::kOneStep) return end_unit(sm, index, now);
         resident.storing = resident.stored = resident.loaded = false;
         if (++resident.step == section.steps) return end_unit(sm, index, now);

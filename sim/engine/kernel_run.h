@@ -31,6 +31,7 @@ namespace uvmsim::engine {
 
 class KernelRun {
   // A place on an SM and the unit that is resident there; units follow one another.
+  static constexpr std::uint16_t kFullPace = 256;
   struct Resident {
     std::uint64_t unit = 0;
     const SectionRun* section = nullptr;
@@ -40,6 +41,7 @@ class KernelRun {
     std::uint32_t clear[2] = {0, 0};
     std::uint32_t clear_view = 0;
     std::uint16_t sm = 0;
+    std::uint16_t pace = kFullPace;  // its unit takes so much of its computing time, in parts of kFullPace
     bool has_unit = false;
     bool first = false;    // its unit is one of the first, whose start is planned with the kernel's
     bool ended = false;    // none was left
@@ -186,6 +188,14 @@ class KernelRun {
       if (ready != kNever) next = std::min(next, std::max(sm.now, ready));
     }
     next_[sm_index] = next;
+  }
+  // The warps of an SM's oldest block compute first. So its first blocks end one after another, not all at once, though
+  // each of the later ones takes as long as all that are resident with it. SMs are at different points of their turns.
+  std::uint16_t pace_of_slot(std::uint32_t slot, std::uint32_t slots) {
+    return static_cast<std::uint16_t>((std::uint64_t{kFullPace} * slot + random_.below(kFullPace)) / slots + 1);
+  }
+  static Nanoseconds paced(const Resident& resident, Nanoseconds computing) {
+    return resident.pace == kFullPace ? computing : Nanoseconds(computing.value * resident.pace / kFullPace);
   }
   bool take_unit(std::uint32_t index);
   void end_unit(SmQueue& sm, std::uint32_t index, Nanoseconds time);

@@ -18,7 +18,7 @@ namespace {
 // Planes: bytes that each thread has under way; the second number is for kernels that keep their input or work on
 // several images at once (measured).
 constexpr std::uint64_t kPlaneThreadBytes = 32, kFreePlaneThreadBytes = 128;
-constexpr std::uint64_t kPlaneElementBytes = 4, kComplexBytes = 8;
+constexpr std::uint64_t kPlaneElementBytes = 4;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
@@ -187,11 +187,12 @@ void plan_threads(KernelWork& work, const trace::Kernel& kernel, const Places& p
 struct Part {
   std::uint64_t blocks = 1;
   std::vector<Operand> operands;
+  RowPart row_part;
 };
 std::vector<Part> parts_of(const trace::Kernel& kernel, bool by_phase, const Places& places) {
   std::vector<Part> parts;
   if (!by_phase) {
-    Part part{std::max<std::uint64_t>(kernel.grid.count(), 1), {}};
+    Part part{std::max<std::uint64_t>(kernel.grid.count(), 1), {}, {}};
     for (const trace::ObjectAccess& access : kernel.accesses) {
       add_operands(part.operands, access.extents, access.object, places);
     }
@@ -199,7 +200,7 @@ std::vector<Part> parts_of(const trace::Kernel& kernel, bool by_phase, const Pla
   }
   for (const trace::Phase& phase : kernel.phases) {
     if (!by_phase) break;
-    Part part{std::max<std::uint64_t>(phase.block_count, 1), {}};
+    Part part{std::max<std::uint64_t>(phase.block_count, 1), {}, {}};
     for (const trace::PhaseAccess& access : phase.accesses) {
       check_slot(access.slot, kernel);
       add_operands(part.operands, access.extents, kernel.accesses[access.slot].object, places);
@@ -293,13 +294,30 @@ std::uint64_t touched_bytes(const trace::Kernel& kernel, std::uint32_t quantum_b
   return quanta * quantum_bytes;
 }
 
-// Returns the kernel's grid-stride loop, as the trace or its name says.
-std::optional<trace::Loop> loop_of(const trace::Kernel& kernel) {
-  if (kernel.distribution == trace::Distribution::kGridStride) {
-    return trace::Loop{kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access, 1};
-  }
-  const bool told = kernel.distribution == trace::Distribution::kBlockLinear && kernel.phases.empty();
+// Returns the grid-stride loop that the kernel's name says. Its phases tell no more: each holds pages of everything.
+std::optional<trace::Loop> named_loop_of(const trace::Kernel& kernel) {
+  const bool told = kernel.distribution == trace::Distribution::kBlockLinear;
   return told ? trace::loop_by_name(kernel.name) : std::nullopt;
+}
+
+// Returns the parts of a concatenation, one per input: the blocks with the same y copy an input to its place in each row
+// of the output. Returns the kernel as one part if its inputs cannot be told apart.
+std::vector<Part> parts_of_concatenation(const trace::Kernel& kernel, std::vector<Part> whole) {
+  std::vector<Operand>& operands = whole.front().operands;  // inputs first
+  const std::uint64_t inputs = kernel.grid.y;
+  if (operands.size() != inputs + 1 || !operands.back().write || (inputs > 1 && operands[inputs - 1].write)) return whole;
+  std::vector<Part> parts;
+  std::uint64_t total = 0;
+  for (std::uint64_t i = 0; i < inputs; ++i) total += operands[i].bytes;
+  std::uint64_t before = 0;
+  for (std::uint64_t i = 0; i < inputs; ++i) {
+    const std::uint64_t bytes = operands[i].bytes;
+    Part part{std::max<std::uint64_t>(kernel.grid.x, 1), {operands[i], operands[inputs]}, {before, before + bytes, total}};
+    part.operands.back().bytes = bytes;
+    parts.push_back(std::move(part));
+    before += bytes;
+  }
+  return parts;
 }
 
 // Returns how a block goes through its planes, of so many images at once, with so many bytes of a thread in flight.
@@ -331,13 +349,15 @@ void plan_planes(const KernelWork& work, const trace::Kernel& kernel, Section& s
   section.steps = section.loads.steps + section.stores.steps;
 }
 
-// Threads that have a transform each store the same frequencies of all of them together.
-void plan_frequencies(const KernelWork& work, const trace::Kernel& kernel, Section& section) {
+// Threads that have a transform each store the same values of all of them together. One that has all values of its tile
+// stores them one after the other without waiting.
+void plan_transform(const KernelWork& work, const trace::Kernel& kernel, const trace::TileTransform& transform, Section& section) {
   const std::uint64_t threads = std::max<std::uint64_t>(1, kernel.block.count());
   const std::uint64_t piece = section.longest * kBasePageBytes / section.units / work.images;
-  const std::uint64_t at_once = threads * kComplexBytes / std::max<std::uint64_t>(1, piece);
+  const std::uint64_t at_once = threads * transform.value_bytes / std::max<std::uint64_t>(1, piece);
   section.loads = {0, 1, 1};
-  section.stores = plan_sweep(piece, work.images, at_once, threads * kFreePlaneThreadBytes);
+  const std::uint64_t together = transform.thread_has_all ? kFreePlaneThreadBytes : transform.value_bytes;
+  section.stores = plan_sweep(piece, work.images, at_once, threads * together);
   section.steps = section.loads.steps + section.stores.steps;
 }
 
@@ -359,12 +379,12 @@ std::uint64_t largest_bytes(const trace::Kernel& kernel, std::uint32_t quantum_b
   return most;
 }
 
-// Returns the frequencies of a Fourier transform; 0 for other kernels, and for one that has too few bytes for a value
-// of each frequency per block.
-std::uint64_t frequencies_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
-  const std::uint64_t frequencies = trace::frequencies_by_name(kernel.name);
-  const bool enough = kernel.grid.count() * frequencies * kComplexBytes <= largest_bytes(kernel, quantum_bytes);
-  return enough ? frequencies : 0;
+// Returns the transform that the kernel's name says; none if the kernel has too few bytes for a value of each plane per
+// block.
+trace::TileTransform transform_of(const trace::Kernel& kernel, std::uint32_t quantum_bytes) {
+  const trace::TileTransform named = trace::tile_transform_by_name(kernel.name);
+  const std::uint64_t least = kernel.grid.count() * named.planes * named.value_bytes;
+  return least <= largest_bytes(kernel, quantum_bytes) ? named : trace::TileTransform{};
 }
 
 // Returns the tensor that the kernel transposes, if its grid has a tile of 32 by 32 elements per block.
@@ -382,7 +402,7 @@ Transposition transposition_of(const trace::Kernel& kernel, std::uint32_t quantu
 // Returns whether the name says that blocks touch planes of a tensor's images, or rows of a tile of them.
 bool names_planes(std::string_view name) {
   return trace::block_per_channel_by_name(name) || trace::image_per_z_by_name(name) ||
-         trace::frequencies_by_name(name) != 0;
+         trace::tile_transform_by_name(name).planes != 0;
 }
 
 void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& places, const config::GpuConfig& gpu,
@@ -395,15 +415,20 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
                      (kernel.phases.empty() || touched_bytes(kernel, places.quantum_bytes) <= capacity_bytes);
   const std::uint64_t shown_images = images_shown_by(kernel);
   const bool by_others = shown_images == 0 && kernel.phases.empty();
-  const std::uint64_t frequencies = frequencies_of(kernel, places.quantum_bytes);
+  const trace::TileTransform transform = transform_of(kernel, places.quantum_bytes);
   work.transposition = transposition_of(kernel, places.quantum_bytes);
-  const std::uint64_t images = frequencies != 0                 ? frequencies
+  const std::uint64_t images = transform.planes != 0            ? transform.planes
                                : work.transposition.pixels != 0 ? Transposition::kTileSide
                                : !has_planes(kernel)            ? 0
                                : by_others                      ? known_images
                                                                 : shown_images;
-  std::vector<Part> parts = parts_of(kernel, !tiled && images == 0 && !kernel.phases.empty(), places);
-  const std::optional<trace::Loop> loop = loop_of(kernel);
+  std::optional<trace::Loop> loop = named_loop_of(kernel);
+  const bool by_phase = !tiled && images == 0 && !loop && !kernel.phases.empty();
+  std::vector<Part> parts = parts_of(kernel, by_phase, places);
+  if (loop && trace::concatenates_by_name(kernel.name)) parts = parts_of_concatenation(kernel, std::move(parts));
+  if (kernel.distribution == trace::Distribution::kGridStride) {
+    loop = trace::Loop{kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access, 1};
+  }
   if (loop) {
     work.pattern = Pattern::kStride;
     work.unroll = loop->unroll;
@@ -412,6 +437,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   if (images != 0) {
     work.pattern = Pattern::kPlanes;
     work.images = images;
+    work.transforms = transform.planes != 0;
   } else if (names_planes(kernel.name)) {
     work.misfit = true;
   }
@@ -420,6 +446,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
                                          ? kernel.bytes_per_thread_access
                                          : trace::bytes_per_access_by_name(kernel.name);
   work.access_bytes = std::clamp<std::uint32_t>(access_bytes, 1, kBasePageBytes / kWarpThreads);
+  work.barrier = kernel.shared_bytes_per_block != 0;
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1 && !trace::row_per_block_by_name(kernel.name);
 
   // Blocks that touch less than a packet of stores each share a unit: an SM cannot tell them apart.
@@ -444,7 +471,9 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
     switch (work.pattern) {
       case Pattern::kStride: {
         const std::uint64_t piece_bytes = threads * loop->bytes_per_access;
-        section.pieces = std::max<std::uint64_t>(1, section.longest * kBasePageBytes / piece_bytes);
+        section.row_part = part.row_part;
+        const std::uint64_t walked = part.row_part.total == 0 ? section.longest : section.operands.front().pages;
+        section.pieces = std::max<std::uint64_t>(1, walked * kBasePageBytes / piece_bytes);
         section.units = units_to_simulate(section.units, section.pieces, resident_blocks);
         section.steps = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(ceil_div(section.pieces, section.units * loop->unroll), 1u << 30));
@@ -454,8 +483,8 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
         section.steps = plan_tiles(work, kernel, section, known_images);
         break;
       case Pattern::kPlanes:
-        if (frequencies != 0) {
-          plan_frequencies(work, kernel, section);
+        if (transform.planes != 0) {
+          plan_transform(work, kernel, transform, section);
         } else if (work.transposition.pixels != 0) {
           plan_transposition(work, kernel, section);
         } else {

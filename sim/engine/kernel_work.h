@@ -5,13 +5,14 @@
 // when:
 //   slices   thread block b of G takes the share [b/G, (b+1)/G) of every operand, a few accesses per warp and step
 //   stride   grid-stride loop: in step k block b touches the (k * G + b)-th piece, or `unroll` such pieces. The blocks
-//            of a phase walk through the operands of the phase together.
+//            of a phase walk through the operands of the phase together. In a concatenation the blocks of an input
+//            walk through it, and store to its part of every piece of the output.
 //   tiles    matrix products and convolutions (tile_shape.h): a panel of one input at once; the other inputs, through
 //            which the blocks that share them march in step; a tile of the output at the end, row by row.
 //            Small inputs are read as a whole.
 //   planes   block b has the b-th plane of every image in an NCHW tensor: loads them image by image, then stores; in a
-//            Fourier transform, the b-th piece of every frequency's plane, which it stores; in a transposition, the
-//            rows of its tile
+//            transform of tiles (Fourier's, Winograd's), the b-th piece of each plane of its result, which it stores; in
+//            a transposition, the rows of its tile
 //   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp. In a
 //            step a thread takes one touch, one page, or, where the kernel says how much an instruction of a thread
 //            reads, that many bytes: then it comes back to a page many times, and may find that it was evicted
@@ -196,7 +197,12 @@ struct Transposition {
   static constexpr std::uint64_t tiles(std::uint64_t elements) { return (elements + kTileSide - 1) / kTileSide; }
 };
 
-// Units [first_unit, first_unit + units) of a section: the whole kernel, or one phase.
+// The part of each row of the output that is one input of a concatenation: bytes [begin, end) of `total` of all inputs.
+struct RowPart {
+  std::uint64_t begin = 0, end = 0, total = 0;  // total 0: another kernel
+};
+
+// Units [first_unit, first_unit + units) of a section: the whole kernel, one phase, or one input of a concatenation.
 struct SectionShape {
   std::uint64_t first_unit = 0, units = 0;
   std::uint32_t steps = 1;    // of each unit
@@ -204,6 +210,7 @@ struct SectionShape {
   std::uint64_t longest_input = 0;
   PlaneSweep loads, stores;  // planes: first all loads, then all stores
   std::uint64_t pieces = 1;  // stride: equal ones, of each operand
+  RowPart row_part;          // stride: of each piece of an output
 };
 
 // A section with the operands that its units share.
@@ -231,6 +238,8 @@ struct KernelWork {
   std::optional<ConvolutionShape> convolution;  // instead of `tile`
   std::uint64_t images = 1;                     // planes: images of the tensor
   Transposition transposition;                  // planes
+  bool transforms = false;                      // planes: those of a transform's result
+  bool barrier = false;  // the warps of a block exchange data through shared memory between their loads and stores
   std::uint32_t unroll = 1;                     // stride: pieces of a block per step
   std::uint32_t access_bytes = 16;  // of a thread, by one instruction, to the largest operand; of a warp at most a page
   Nanoseconds step{};               // duration of a unit's step, as recorded

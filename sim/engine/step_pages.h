@@ -30,8 +30,7 @@ inline PageRange slice_of_step(const PageRange& share, std::uint32_t step, std::
 // Returns whether the pattern is slices and no warp has a part of its own.
 inline bool plain_slices(const KernelWork& work) { return work.pattern == Pattern::kSlices && !work.rows; }
 
-// Calls f(run, warps, scattered) for the pages of a step: `warps` warps of the unit access each page; scattered: one
-// warp instruction touches many pages. f.passes(operand, share) returns whether these pages need no check one by one;
+// Calls f(run, count, reach) for the pages of a step (Reach). f.passes(operand, share) returns whether these pages need no check one by one;
 // it is called only if that may spare many checks. shares[i]: what the unit walks through of operand i, in patterns
 // with shares.
 template <class F>
@@ -50,19 +49,19 @@ void slice_pages(const KernelWork& work, const SectionRun& section, std::uint32_
       for (std::uint32_t warp = 0; warp < work.warps; ++warp, place.advance()) {
         const std::uint64_t page = share.begin + place.value();
         if (page != previous && sharing != 0) {
-          f(operand.run(share, previous, previous + 1), sharing, false);
+          f(operand.run(share, previous, previous + 1), sharing, Reach::kWarps);
           sharing = 0;
         }
         previous = page;
         ++sharing;
       }
-      f(operand.run(share, previous, previous + 1), sharing, false);
+      f(operand.run(share, previous, previous + 1), sharing, Reach::kWarps);
       continue;
     }
     if (stores && step + 1 != section.steps && !stores_in_every_step(section, operand)) continue;
     const PageRange pages = slice_of_step(share, step, section.steps);
     const std::uint32_t sharing = warps_per_page(work, pages);
-    operand.for_each_run(share, pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, false); });
+    operand.for_each_run(share, pages.begin, pages.end, [&](const PageRun& run) { f(run, sharing, Reach::kWarps); });
   }
 }
 
@@ -76,10 +75,20 @@ void stride_pages(const KernelWork& work, const SectionRun& section, std::uint64
     for (std::uint64_t turn = 0; turn < work.unroll; ++turn) {
       const std::uint64_t piece = (std::uint64_t{step} * work.unroll + turn) * section.units + unit;
       if (piece >= pieces) break;
-      const std::uint64_t first = operand.pages * piece / pieces;
-      const std::uint64_t stop = std::max(first + 1, operand.pages * (piece + 1) / pieces);
+      std::uint64_t first, stop;
+      if (operand.write && section.row_part.total != 0) {
+        const RowPart& row = section.row_part;
+        const WideUnsigned pages = operand.pages, all = WideUnsigned{pieces} * row.total;
+        first = static_cast<std::uint64_t>(pages * (WideUnsigned{piece} * row.total + row.begin) / all);
+        stop = static_cast<std::uint64_t>(pages * (WideUnsigned{piece} * row.total + row.end) / all);
+        first = std::min(first, operand.pages - 1);
+      } else {
+        first = operand.pages * piece / pieces;
+        stop = operand.pages * (piece + 1) / pieces;
+      }
+      stop = std::max(first + 1, stop);
       const std::uint32_t sharing = warps_per_page(work, {first, stop});
-      operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, false); });
+      operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, Reach::kWarps); });
     }
   }
 }
@@ -147,8 +156,11 @@ void plane_part(const KernelWork& work, const SectionRun& section, const Operand
                                : plane_part_of<WideUnsigned>(operand, plane, sweep, part);
   const std::uint64_t warps = std::min<std::uint64_t>(warps_per_page(work, found.pages) / sweep.at_once,
                                                       found.bytes / found.pages.pages() / kWarpAccessBytes);
-  const auto sharing = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, warps));
-  operand.for_each_run(found.pages.begin, found.pages.end, [&](const PageRun& run) { f(run, sharing, false); });
+  // The first warp of a transform stores all its values, plane by plane, before the others find the pages there.
+  const bool plane_by_plane = work.transforms && operand.write;
+  const auto sharing = static_cast<std::uint32_t>(plane_by_plane ? 1 : std::max<std::uint64_t>(1, warps));
+  const Reach reach = plane_by_plane ? Reach::kPackets : Reach::kWarps;
+  operand.for_each_run(found.pages.begin, found.pages.end, [&](const PageRun& run) { f(run, sharing, reach); });
 }
 
 template <class F>
@@ -165,7 +177,7 @@ void plane_pages(const KernelWork& work, const SectionRun& section, std::uint64_
       if (step != (stores ? section.steps - 1 : 0)) continue;
       const std::uint64_t first = operand.pages * unit / section.units;
       const std::uint64_t stop = std::max(first + 1, operand.pages * (unit + 1) / section.units);
-      operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, 1, false); });
+      operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, 1, Reach::kWarps); });
       continue;
     }
     const std::uint64_t end = parts * (step_of_sweep + 1) / sweep.steps;
@@ -214,7 +226,7 @@ void thread_pages(const KernelWork& work, const SectionRun& section, std::uint64
     const std::uint64_t page = run.block.value * kPagesPerBlock + run.first;
     if (page == previous) return;  // neighbouring threads on one page are one access
     previous = page;
-    f(run, 1, true);
+    f(run, 1, Reach::kLanes);
   };
   if (work.accesses_per_page != 0) {
     for (const std::uint32_t i : section.watched(stores)) {
@@ -330,7 +342,7 @@ inline bool has_pages(const KernelWork& work, const SectionRun& section, std::ui
       break;
   }
   bool any = false;
-  thread_pages(work, section, unit, step, stores, [&](const PageRun&, std::uint32_t, bool) { any = true; });
+  thread_pages(work, section, unit, step, stores, [&](const PageRun&, std::uint32_t, Reach) { any = true; });
   return any;
 }
 

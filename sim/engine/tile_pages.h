@@ -11,6 +11,14 @@ namespace uvmsim::engine {
 
 inline constexpr std::uint64_t kTileMarchPages = 16;  // 64 KB per step
 inline constexpr std::uint64_t kTileCrossRows = 8;    // as cuBLAS's fp32 kernels do: 128x128x8
+inline constexpr std::uint64_t kPacketBytes = 128;    // of stores
+
+// How a unit's instructions reach a page.
+enum class Reach : std::uint8_t {
+  kWarps,    // so many warps access all of it
+  kLanes,    // an instruction touches many pages, by one request each
+  kPackets,  // so many packets are stored to a part of it
+};
 
 // The pages of an operand that belong to one batch, which can be divided into parts.
 class BatchPages {
@@ -145,7 +153,7 @@ void tile_loads(const KernelWork& work, const SectionRun& section, std::uint64_t
         if (step == 0 || step + 1 == section.steps) continue;
         const std::uint64_t begin = share.begin + (step - 1) * kTileMarchPages;
         operand.for_each_run(share, begin, std::min(share.end, begin + kTileMarchPages),
-                             [&](const PageRun& run) { f(run, 1, false); });
+                             [&](const PageRun& run) { f(run, 1, Reach::kWarps); });
         continue;
       }
       case TileRole::kCross: {
@@ -156,7 +164,7 @@ void tile_loads(const KernelWork& work, const SectionRun& section, std::uint64_t
         // Rows that are mapped as a whole need no look at the part of each.
         if (row >= end_row || f.passes(operand, rows_of(work, operand, unit, row, end_row))) continue;
         cross_pages(work, operand, cross, unit, row, end_row, [&](std::uint64_t first, std::uint64_t end) {
-          operand.for_each_run(first, end, [&](const PageRun& run) { f(run, 1, false); });
+          operand.for_each_run(first, end, [&](const PageRun& run) { f(run, 1, Reach::kWarps); });
         });
         continue;
       }
@@ -165,7 +173,7 @@ void tile_loads(const KernelWork& work, const SectionRun& section, std::uint64_t
         const bool panel = operand.role == TileRole::kPanel;
         if (step != (panel ? 0 : 1)) continue;
         const PageRange pages = tile_input(work, operand, unit);
-        operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, 1, panel); });
+        operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, 1, panel ? Reach::kLanes : Reach::kWarps); });
         continue;
       }
       case TileRole::kSum:
@@ -174,7 +182,43 @@ void tile_loads(const KernelWork& work, const SectionRun& section, std::uint64_t
   }
 }
 
-// A convolution's block writes its pixels of the planes of its channels, image by image.
+// Collects the stores of a tile, row by row: consecutive ones to the same page are one call. `reach`: kPackets, or kLanes
+// if an instruction stores to several rows.
+template <class F>
+class RowStores {
+ public:
+  RowStores(const Operand& operand, Reach reach, F& f) : operand_(operand), reach_(reach), f_(f) {}
+  RowStores(const RowStores&) = delete;
+  RowStores& operator=(const RowStores&) = delete;
+  ~RowStores() { flush(); }
+  // Stores bytes [begin, end) of the operand's pages, all of which exist.
+  void store(std::uint64_t begin, std::uint64_t end) {
+    while (begin < end) {
+      const std::uint64_t page = begin / kBasePageBytes;
+      const std::uint64_t stop = std::min(end, (page + 1) * kBasePageBytes);
+      if (page != page_) flush();
+      page_ = page;
+      packets_ += (stop - begin + kPacketBytes - 1) / kPacketBytes;
+      begin = stop;
+    }
+  }
+
+ private:
+  void flush() {
+    if (packets_ == 0) return;
+    const std::uint64_t most = reach_ == Reach::kLanes ? 1 : kBasePageBytes / kPacketBytes;
+    f_(operand_.run(page_, page_ + 1), static_cast<std::uint32_t>(std::min(packets_, most)), reach_);
+    packets_ = 0;
+  }
+
+  const Operand& operand_;
+  const Reach reach_;
+  F& f_;
+  std::uint64_t page_ = 0, packets_ = 0;
+};
+
+// A convolution's block writes its pixels of the planes of its channels, image by image. A warp's instruction writes 32
+// pixels of a channel, the next one those of the next channel (measured: the raw faults of an SM between two replays).
 template <class F>
 void pixel_tile_stores(const ConvolutionShape& shape, const Operand& operand, std::uint64_t unit, F&& f) {
   constexpr std::uint64_t kElementBytes = 4;
@@ -183,21 +227,17 @@ void pixel_tile_stores(const ConvolutionShape& shape, const Operand& operand, st
   const std::uint64_t first_pixel = unit / shape.channel_tiles * shape.tile.pixels;
   const std::uint64_t end_pixel = std::min(first_pixel + shape.tile.pixels, shape.images * shape.image_pixels);
   if (f.passes(operand, Share{{0, operand.pages}})) return;
+  RowStores stores(operand, Reach::kPackets, f);
   for (std::uint64_t pixel = first_pixel; pixel < end_pixel;) {
     const std::uint64_t image = pixel / shape.image_pixels, offset = pixel % shape.image_pixels;
-    const std::uint64_t length = std::min(shape.image_pixels - offset, end_pixel - pixel);
-    std::uint64_t next = 0;  // page, after the last store
+    const std::uint64_t length = std::min({shape.image_pixels - offset, end_pixel - pixel, kPacketBytes / kElementBytes});
     for (std::uint64_t channel = first_channel; channel < end_channel; ++channel) {
       const std::uint64_t at = ((image * shape.channels + channel) * shape.image_pixels + offset) * kElementBytes;
-      const std::uint64_t first = std::max(next, at / kBasePageBytes);
       // A tensor may begin within a page: the last stretch includes the rest of the last page.
       const bool last =
           image + 1 == shape.images && channel + 1 == shape.channels && offset + length == shape.image_pixels;
-      const std::uint64_t to = (at + length * kElementBytes + kBasePageBytes - 1) / kBasePageBytes;
-      const std::uint64_t end = last ? operand.pages : std::min(operand.pages, to);
-      if (first >= end) continue;
-      operand.for_each_run(first, end, [&](const PageRun& run) { f(run, 1, true); });
-      next = end;
+      const std::uint64_t bytes = operand.pages * kBasePageBytes;
+      stores.store(at, last ? bytes : std::min(bytes, at + length * kElementBytes));
     }
     pixel += length;
   }
@@ -211,7 +251,7 @@ void convolution_stores(const ConvolutionShape& shape, const Operand& operand, s
   const PageRange region = all.part(block / shape.group, shape.groups());
   const std::uint64_t pieces = std::max<std::uint64_t>(1, all.pages() * kBasePageBytes / shape.blocks / 1024);
   const auto store = [&](std::uint64_t begin, std::uint64_t end) {
-    operand.for_each_run(begin, end, [&](const PageRun& run) { f(run, 1, false); });
+    operand.for_each_run(begin, end, [&](const PageRun& run) { f(run, 1, Reach::kWarps); });
   };
   const std::uint64_t length = region.pages();
   const std::uint64_t offset = length * (block % shape.group) / shape.group;
@@ -250,15 +290,10 @@ void product_stores(const TileShape& shape, const Operand& operand, std::uint64_
   const Share region{{matrix.begin + region_begin / kBasePageBytes,
                       std::min(matrix.end, matrix.begin + (region_end - 1) / kBasePageBytes + 1)}};
   if (region.begin >= region.end || f.passes(operand, region)) return;
-  std::uint64_t previous = ~std::uint64_t{0};  // page, of the last store
+  RowStores stores(operand, shape.cutlass ? Reach::kLanes : Reach::kPackets, f);
+  const std::uint64_t base = matrix.begin * kBasePageBytes;
   const auto store_row = [&](std::uint64_t begin, std::uint64_t next_begin) {
-    const std::uint64_t end = to_the_end ? next_begin : begin + to;
-    if (begin + from >= end) return;
-    std::uint64_t page = (begin + from) / kBasePageBytes;
-    const std::uint64_t end_page = (end + kBasePageBytes - 1) / kBasePageBytes;
-    if (page == previous && ++page == end_page) return;
-    previous = end_page - 1;
-    operand.for_each_run(matrix.begin + page, matrix.begin + end_page, [&](const PageRun& run) { f(run, 1, true); });
+    stores.store(base + begin + from, base + (to_the_end ? next_begin : begin + to));
   };
   if (!shape.cutlass) {
     EvenSteps begin(bytes * first_row, bytes, shape.matrix_rows);

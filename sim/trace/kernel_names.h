@@ -72,12 +72,17 @@ struct Loop {
   std::uint32_t unroll = 1;            // strides per iteration of the loop, which a thread accesses at once
 };
 
-// Returns the loop of PyTorch's random numbers (four strides at once, as its generator yields four) and its dropout.
+// Returns the loop of PyTorch's random numbers (four strides at once, as its generator yields four), its dropout and its
+// concatenation, of which the grid's y counts the inputs.
 std::optional<Loop> loop_by_name(std::string_view kernel_name);
 
 // Returns the largest number of bytes that a thread of the kernel loads or stores with one instruction: 16 if the
 // kernel's name says that it is vectorized, else 4.
 std::uint32_t bytes_per_access_by_name(std::string_view kernel_name);
+
+// Returns whether the kernel puts inputs side by side into its output, the y of its grid counting the inputs (PyTorch's
+// concatenation).
+bool concatenates_by_name(std::string_view kernel_name);
 
 // Returns whether each thread block has one channel of an NCHW tensor, which is a plane of every image (cuDNN's batch
 // norm).
@@ -92,9 +97,16 @@ struct PlaneThreads {
 // another way.
 PlaneThreads threads_of_plane_by_name(std::string_view kernel_name);
 
-// Returns the frequencies of cuDNN's two-dimensional Fourier transforms of real tiles (fft2d_r2c_32x32), each of which
-// is a plane of the result; 0: it is another kernel.
-std::uint64_t frequencies_by_name(std::string_view kernel_name);
+// A transform of tiles of an image. Each value of a tile's transform lies in a plane of its own; a block stores a piece
+// of every plane.
+struct TileTransform {
+  std::uint64_t planes = 0;  // 0: another kernel
+  std::uint32_t value_bytes = 4;
+  bool thread_has_all = false;  // values of its tile; else the threads of a block share them
+};
+// Returns the transform of cuDNN's two-dimensional Fourier transforms of real tiles (fft2d_r2c_32x32), and of Winograd's
+// of images and of gradients (winogradWgradData4x4, winogradWgradDelta9x9_5x5): tiles of 6 by 6, or 13 by 13.
+TileTransform tile_transform_by_name(std::string_view kernel_name);
 
 // Returns whether a kernel of batch norm keeps its input until it writes (cuDNN's `singleread`).
 bool reads_once_by_name(std::string_view kernel_name);

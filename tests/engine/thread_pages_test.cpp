@@ -69,10 +69,10 @@ TEST(ThreadPages, AreThoseOfEachThreadsShare) {
             expected.insert(1000 + page_of(thread, threads, pages, step, walk.section.steps));
           }
           engine::thread_pages(walk.work, walk.section, unit, step, false,
-                               [&](const engine::PageRun& run, std::uint32_t warps, bool scattered) {
+                               [&](const engine::PageRun& run, std::uint32_t count, engine::Reach reach) {
                                  EXPECT_EQ(run.count, 1u);
-                                 EXPECT_EQ(warps, 1u);
-                                 EXPECT_TRUE(scattered);
+                                 EXPECT_EQ(count, 1u);
+                                 EXPECT_EQ(reach, engine::Reach::kLanes);
                                  found.insert(run.block.value * kPagesPerBlock + run.first);
                                });
           ASSERT_EQ(found, expected) << "block " << block << ", pages " << pages << ", unit " << unit << ", step "

@@ -77,10 +77,14 @@ TEST(KernelNames, BatchNormSaysHowManyThreadsShareAPlane) {
   EXPECT_EQ(threads("bn_bw_1C11_kernel_newILi99999999999999999999E"), std::pair(0ul, 0ul));
 }
 
-TEST(KernelNames, TransformsSayHowManyFrequenciesTheyHave) {
-  EXPECT_EQ(frequencies_by_name("_Z19fft2d_r2c_16x16IfEvP6float2PKT_iiiiiiii"), 16u * 9);
-  EXPECT_EQ(frequencies_by_name("_Z17fft2d_r2c_32x32IfLb0ELj1ELb0EEvP6float2PKT_"), 32u * 17);
-  EXPECT_EQ(frequencies_by_name("fft2d_c2r_32x32"), 0u);
+TEST(KernelNames, TransformsSayHowManyPlanesTheyHave) {
+  EXPECT_EQ(tile_transform_by_name("_Z19fft2d_r2c_16x16IfEvP6float2PKT_iiiiiiii").planes, 16u * 9);
+  EXPECT_EQ(tile_transform_by_name("_Z17fft2d_r2c_32x32IfLb0ELj1ELb0EEvP6float2PKT_").planes, 32u * 17);
+  EXPECT_EQ(tile_transform_by_name("fft2d_c2r_32x32").planes, 0u);
+  const std::string winograd = "_ZN5cudnn17winograd_nonfused";
+  EXPECT_EQ(tile_transform_by_name(winograd + "20winogradWgradData4x4IffEEvNS0_18WinogradDataParamsI").planes, 36u);
+  EXPECT_EQ(tile_transform_by_name(winograd + "25winogradWgradDelta9x9_5x5IffEEvNS0_19Winograd").planes, 169u);
+  EXPECT_EQ(tile_transform_by_name(winograd + "22winogradWgradOutput4x4IffEEv").planes, 0u);
 }
 
 TEST(KernelNames, ConvolutionsSayTheirTileOfPixelsAndChannels) {
