@@ -433,9 +433,9 @@ void KernelRun::plan_turns() {
       const std::int64_t most = mean * percent / 100;
       return Times{mean - most, 2 * most};
     };
-    // A barrier waits for the slowest warp: of n evenly distributed times the largest is 1 / (n + 1) below the longest.
+    // Of n evenly distributed times the largest is in the mean 1 / (n + 1) of their range below the longest.
     const auto slowest = [&](const Times& times) {
-      const std::int64_t range = work_.barrier ? times.range * 2 / (work_.warps + 1) : times.range;
+      const std::int64_t range = times.range * 2 / (work_.awaited_loads + 1);
       return Times{times.least + times.range - range, range};
     };
     first_latencies_ = slowest(around(costs.first_load_ns, 45));

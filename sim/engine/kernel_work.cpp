@@ -19,6 +19,8 @@ namespace {
 // several images at once (measured).
 constexpr std::uint64_t kPlaneThreadBytes = 32, kFreePlaneThreadBytes = 128;
 constexpr std::uint64_t kPlaneElementBytes = 4;
+// The spread of load times (KernelRun) is that of kernels whose threads wait for two loads.
+constexpr std::uint64_t kLoadsOfTimes = 2;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
@@ -301,21 +303,25 @@ std::optional<trace::Loop> named_loop_of(const trace::Kernel& kernel) {
 }
 
 // Returns the parts of a concatenation, one per input: the blocks with the same y copy an input to its place in each row
-// of the output. Returns the kernel as one part if its inputs cannot be told apart.
-std::vector<Part> parts_of_concatenation(const trace::Kernel& kernel, std::vector<Part> whole) {
-  std::vector<Operand>& operands = whole.front().operands;  // inputs first
+// of the output. Returns the kernel as one part if its inputs cannot be told apart. A vectorized kernel has as many rows
+// as there are images; the others' rows are taken to be short.
+std::vector<Part> parts_of_concatenation(const trace::Kernel& kernel, std::vector<Part> whole, std::uint64_t images) {
+  const std::vector<Operand>& operands = whole.front().operands;  // inputs first
   const std::uint64_t inputs = kernel.grid.y;
-  if (operands.size() != inputs + 1 || !operands.back().write || (inputs > 1 && operands[inputs - 1].write)) return whole;
+  const bool same = operands.size() == 2;  // one tensor several times
+  if (operands.size() != (same ? 1 : inputs) + 1 || !operands.back().write || operands[operands.size() - 2].write) return whole;
+  const auto input = [&](std::uint64_t i) -> const Operand& { return operands[same ? 0 : i]; };
+  const bool long_rows = trace::bytes_per_access_by_name(kernel.name) > 4;
+  RowPart row_part;
+  row_part.rows = long_rows ? std::max<std::uint64_t>(images, 1) : std::numeric_limits<std::uint64_t>::max();
+  for (std::uint64_t i = 0; i < inputs; ++i) row_part.total += input(i).bytes;
   std::vector<Part> parts;
-  std::uint64_t total = 0;
-  for (std::uint64_t i = 0; i < inputs; ++i) total += operands[i].bytes;
-  std::uint64_t before = 0;
   for (std::uint64_t i = 0; i < inputs; ++i) {
-    const std::uint64_t bytes = operands[i].bytes;
-    Part part{std::max<std::uint64_t>(kernel.grid.x, 1), {operands[i], operands[inputs]}, {before, before + bytes, total}};
-    part.operands.back().bytes = bytes;
+    row_part.begin = row_part.end;
+    row_part.end += input(i).bytes;
+    Part part{std::max<std::uint64_t>(kernel.grid.x, 1), {input(i), operands.back()}, row_part};
+    part.operands.back().bytes = input(i).bytes;
     parts.push_back(std::move(part));
-    before += bytes;
   }
   return parts;
 }
@@ -425,7 +431,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   std::optional<trace::Loop> loop = named_loop_of(kernel);
   const bool by_phase = !tiled && images == 0 && !loop && !kernel.phases.empty();
   std::vector<Part> parts = parts_of(kernel, by_phase, places);
-  if (loop && trace::concatenates_by_name(kernel.name)) parts = parts_of_concatenation(kernel, std::move(parts));
+  if (loop && trace::concatenates_by_name(kernel.name)) parts = parts_of_concatenation(kernel, std::move(parts), known_images);
   if (kernel.distribution == trace::Distribution::kGridStride) {
     loop = trace::Loop{kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access, 1};
   }
@@ -474,6 +480,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
         section.row_part = part.row_part;
         const std::uint64_t walked = part.row_part.total == 0 ? section.longest : section.operands.front().pages;
         section.pieces = std::max<std::uint64_t>(1, walked * kBasePageBytes / piece_bytes);
+        section.row_part.rows = std::min(section.row_part.rows, section.pieces);
         section.units = units_to_simulate(section.units, section.pieces, resident_blocks);
         section.steps = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(ceil_div(section.pieces, section.units * loop->unroll), 1u << 30));
@@ -493,16 +500,20 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
         break;
       default: {
         // Warps unroll: two 16-byte accesses per thread, operand and step, four in row-wise reductions (measured).
-        const std::uint64_t in_flight = std::max(threads * blocks_per_unit * (work.rows ? 64 : 32), kBasePageBytes);
+        const std::uint64_t of_thread = trace::row_in_registers_by_name(kernel.name) ? kBasePageBytes : work.rows ? 64 : 32;
+        const std::uint64_t in_flight = std::max(threads * blocks_per_unit * of_thread, kBasePageBytes);
         const std::uint64_t slice = section.longest * kBasePageBytes / section.units;
         const std::uint64_t steps_of_slice = std::clamp<std::uint64_t>(ceil_div(slice, in_flight), 1, 1u << 20);
         section.steps = static_cast<std::uint32_t>(steps_of_slice);
+        const std::uint64_t loads = slice / steps_of_slice / (threads * blocks_per_unit) / work.access_bytes;
+        work.awaited_loads = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(loads / kLoadsOfTimes, 1, kBasePageBytes));
       }
     }
     work.units += section.units;
     steps += section.units * section.steps;
     work.sections.push_back(std::move(section));
   }
+  if (work.barrier) work.awaited_loads *= work.warps;
   work.resident_units = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(work.units, std::max<std::uint64_t>(1, resident_blocks / blocks_per_unit)));
   const auto duration = static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0));

@@ -197,9 +197,10 @@ struct Transposition {
   static constexpr std::uint64_t tiles(std::uint64_t elements) { return (elements + kTileSide - 1) / kTileSide; }
 };
 
-// The part of each row of the output that is one input of a concatenation: bytes [begin, end) of `total` of all inputs.
+// The part of each of the output's rows that is one input of a concatenation: bytes [begin, end) of `total` of all inputs.
 struct RowPart {
   std::uint64_t begin = 0, end = 0, total = 0;  // total 0: another kernel
+  std::uint64_t rows = 1;
 };
 
 // Units [first_unit, first_unit + units) of a section: the whole kernel, one phase, or one input of a concatenation.
@@ -210,7 +211,7 @@ struct SectionShape {
   std::uint64_t longest_input = 0;
   PlaneSweep loads, stores;  // planes: first all loads, then all stores
   std::uint64_t pieces = 1;  // stride: equal ones, of each operand
-  RowPart row_part;          // stride: of each piece of an output
+  RowPart row_part;          // stride
 };
 
 // A section with the operands that its units share.
@@ -240,6 +241,7 @@ struct KernelWork {
   Transposition transposition;                  // planes
   bool transforms = false;                      // planes: those of a transform's result
   bool barrier = false;  // the warps of a block exchange data through shared memory between their loads and stores
+  std::uint32_t awaited_loads = 1;  // of a step, by whoever stores its results: a warp, or with a barrier the block
   std::uint32_t unroll = 1;                     // stride: pieces of a block per step
   std::uint32_t access_bytes = 16;  // of a thread, by one instruction, to the largest operand; of a warp at most a page
   Nanoseconds step{};               // duration of a unit's step, as recorded

@@ -65,6 +65,19 @@ void slice_pages(const KernelWork& work, const SectionRun& section, std::uint32_
   }
 }
 
+// Returns where a concatenation stores a piece of its input; the rest of a row, if the piece ends in the next one.
+inline PageRange stored_piece(const RowPart& part, std::uint64_t output_pages, std::uint64_t piece,
+                              std::uint64_t pieces) {
+  const std::uint64_t row = piece * part.rows / pieces, into = piece * part.rows % pieces;
+  const WideUnsigned all = WideUnsigned{part.rows} * part.total * pieces;
+  const auto page_at = [&](std::uint64_t of_row) {  // in parts of `pieces` of the input's part of the row
+    const WideUnsigned at =
+        (WideUnsigned{row} * part.total + part.begin) * pieces + WideUnsigned{of_row} * (part.end - part.begin);
+    return static_cast<std::uint64_t>(output_pages * at / all);
+  };
+  return {std::min(page_at(into), output_pages - 1), page_at(std::min(into + part.rows, pieces))};
+}
+
 template <class F>
 void stride_pages(const KernelWork& work, const SectionRun& section, std::uint64_t unit, std::uint32_t step,
                   bool stores, F&& f) {
@@ -75,16 +88,11 @@ void stride_pages(const KernelWork& work, const SectionRun& section, std::uint64
     for (std::uint64_t turn = 0; turn < work.unroll; ++turn) {
       const std::uint64_t piece = (std::uint64_t{step} * work.unroll + turn) * section.units + unit;
       if (piece >= pieces) break;
-      std::uint64_t first, stop;
+      std::uint64_t first = operand.pages * piece / pieces, stop = operand.pages * (piece + 1) / pieces;
       if (operand.write && section.row_part.total != 0) {
-        const RowPart& row = section.row_part;
-        const WideUnsigned pages = operand.pages, all = WideUnsigned{pieces} * row.total;
-        first = static_cast<std::uint64_t>(pages * (WideUnsigned{piece} * row.total + row.begin) / all);
-        stop = static_cast<std::uint64_t>(pages * (WideUnsigned{piece} * row.total + row.end) / all);
-        first = std::min(first, operand.pages - 1);
-      } else {
-        first = operand.pages * piece / pieces;
-        stop = operand.pages * (piece + 1) / pieces;
+        const PageRange stored = stored_piece(section.row_part, operand.pages, piece, pieces);
+        first = stored.begin;
+        stop = stored.end;
       }
       stop = std::max(first + 1, stop);
       const std::uint32_t sharing = warps_per_page(work, {first, stop});

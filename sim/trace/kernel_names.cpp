@@ -186,6 +186,8 @@ bool row_per_block_by_name(std::string_view kernel_name) {
   return names_any(kernel_name, {"vectorized_layer_norm_kernel"});
 }
 
+bool row_in_registers_by_name(std::string_view kernel_name) { return names_any(kernel_name, {"softmax_warp_"}); }
+
 bool image_per_z_by_name(std::string_view kernel_name) { return names_any(kernel_name, {"nchwToNhwc"}); }
 
 }  // namespace uvmsim::trace

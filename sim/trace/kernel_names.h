@@ -115,6 +115,9 @@ bool reads_once_by_name(std::string_view kernel_name);
 // norm).
 bool row_per_block_by_name(std::string_view kernel_name);
 
+// Returns whether each warp loads all of its rows before it stores any (PyTorch's softmax of short rows).
+bool row_in_registers_by_name(std::string_view kernel_name);
+
 // Returns whether the grid's z counts the images of an NCHW tensor.
 bool image_per_z_by_name(std::string_view kernel_name);
 
