@@ -105,7 +105,7 @@ inline bool KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next)
                                       : (next.scattered ? RequestKind::kLoadLane : RequestKind::kLoad);
   const std::uint16_t wanted = sm.mixed ? std::min(next.left, next.per_instruction) : next.left;
   // Warps that wait for loads go on one by one, as their data come, unless they meet at a barrier before they store.
-  const bool after_loads = next.write ? resident.section->load_time != Nanoseconds{} && !work_.barrier
+  const bool after_loads = next.write ? resident.section->load_time != Nanoseconds{} && !work_.stores_together
                                       : resident.step != 0;
   const bool one_by_one = !next.scattered && after_loads;
   const bool apart = !next.scattered && (after_loads || !next.write);

@@ -452,7 +452,10 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
                                          ? kernel.bytes_per_thread_access
                                          : trace::bytes_per_access_by_name(kernel.name);
   work.access_bytes = std::clamp<std::uint32_t>(access_bytes, 1, kBasePageBytes / kWarpThreads);
-  work.barrier = kernel.shared_bytes_per_block != 0;
+  // In batch norm they do so once, after all loads of their planes.
+  const bool normalizes = images != 0 && transform.planes == 0 && work.transposition.pixels == 0;
+  work.barrier = kernel.shared_bytes_per_block != 0 && !normalizes;
+  work.stores_together = work.barrier && !transform.thread_has_all;
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1 && !trace::row_per_block_by_name(kernel.name);
 
   // Blocks that touch less than a packet of stores each share a unit: an SM cannot tell them apart.
