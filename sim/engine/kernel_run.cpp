@@ -125,7 +125,8 @@ void KernelRun::start(Nanoseconds now) {
     residents_[i].sm = static_cast<std::uint16_t>(sm);
     const bool begins = take_unit(i);
     residents_[i].first = true;
-    if (work_.pattern == Pattern::kTiles && !as_recorded_) residents_[i].pace = pace_of_slot(group / sms, (groups + sms - 1) / sms);
+    if (work_.pattern == Pattern::kTiles && !as_recorded_)
+      residents_[i].pace = pace_of_slot(group / sms, (groups + sms - 1) / sms);
     UVMSIM_CHECK(begins, "{} units for {} residents", work_.units, work_.resident_units);
     Nanoseconds time = now;
     if (!as_recorded_) {
@@ -583,7 +584,7 @@ void KernelRun::go_on(SmQueue& sm, std::uint32_t index, Nanoseconds now, bool do
       }
       // Tiles store in the last step only.
       if (!loaded || (kUnits == Units::kTiles && resident.step + 1 != section.steps)) {
-        now += listed                     ? turn_times_[resident.stored][resident.loaded]
+        now += listed                    ? turn_times_[resident.stored][resident.loaded]
                : kUnits == Units::kTiles ? paced(resident, section.turn())
                                          : section.turn();
         if (kUnits == Units::kOneStep) return end_unit(sm, index, now);

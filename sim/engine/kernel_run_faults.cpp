@@ -63,10 +63,10 @@ inline bool KernelRun::look_at_part(const SectionRun& section, Resident& residen
         first = run_.first_missing(run.block.value, run.write, first, end);
         if (first == end) return;
       }
-      const std::uint16_t requests =
-          reach == Reach::kWarps ? run_.requests(count, size, run.write)
-          : reach == Reach::kLanes || run_.gmmu_.warps_share_faults ? std::uint16_t{1}
-                                                                    : static_cast<std::uint16_t>(count);
+      const std::uint16_t requests = reach == Reach::kWarps ? run_.requests(count, size, run.write)
+                                     : reach == Reach::kLanes || run_.gmmu_.warps_share_faults
+                                         ? std::uint16_t{1}
+                                         : static_cast<std::uint16_t>(count);
       const std::uint16_t of_instruction = instruction_requests(size, run.write);
       rest.push_back({static_cast<std::uint32_t>(run.block.value), static_cast<std::uint16_t>(first),
                       static_cast<std::uint16_t>(end - first), requests, requests,
@@ -105,8 +105,8 @@ inline bool KernelRun::raise(SmQueue& sm, std::uint32_t sm_index, Untaken& next)
                                       : (next.scattered ? RequestKind::kLoadLane : RequestKind::kLoad);
   const std::uint16_t wanted = sm.mixed ? std::min(next.left, next.per_instruction) : next.left;
   // Warps that wait for loads go on one by one, as their data come, unless they meet at a barrier before they store.
-  const bool after_loads = next.write ? resident.section->load_time != Nanoseconds{} && !work_.stores_together
-                                      : resident.step != 0;
+  const bool after_loads =
+      next.write ? resident.section->load_time != Nanoseconds{} && !work_.stores_together : resident.step != 0;
   const bool one_by_one = !next.scattered && after_loads;
   const bool apart = !next.scattered && (after_loads || !next.write);
   const gpu::Miss miss{PageIndex(page), sm.taken.resident, wanted, next.per_instruction, apart, kind};

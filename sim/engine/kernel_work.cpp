@@ -302,14 +302,15 @@ std::optional<trace::Loop> named_loop_of(const trace::Kernel& kernel) {
   return told ? trace::loop_by_name(kernel.name) : std::nullopt;
 }
 
-// Returns the parts of a concatenation, one per input: the blocks with the same y copy an input to its place in each row
-// of the output. Returns the kernel as one part if its inputs cannot be told apart. A vectorized kernel has as many rows
-// as there are images; the others' rows are taken to be short.
+// Returns the parts of a concatenation, one per input: the blocks with the same y copy an input to its place in each
+// row of the output. Returns the kernel as one part if its inputs cannot be told apart. A vectorized kernel has as many
+// rows as there are images; the others' rows are taken to be short.
 std::vector<Part> parts_of_concatenation(const trace::Kernel& kernel, std::vector<Part> whole, std::uint64_t images) {
   const std::vector<Operand>& operands = whole.front().operands;  // inputs first
   const std::uint64_t inputs = kernel.grid.y;
   const bool same = operands.size() == 2;  // one tensor several times
-  if (operands.size() != (same ? 1 : inputs) + 1 || !operands.back().write || operands[operands.size() - 2].write) return whole;
+  if (operands.size() != (same ? 1 : inputs) + 1 || !operands.back().write || operands[operands.size() - 2].write)
+    return whole;
   const auto input = [&](std::uint64_t i) -> const Operand& { return operands[same ? 0 : i]; };
   const bool long_rows = trace::bytes_per_access_by_name(kernel.name) > 4;
   RowPart row_part;
@@ -357,7 +358,8 @@ void plan_planes(const KernelWork& work, const trace::Kernel& kernel, Section& s
 
 // Threads that have a transform each store the same values of all of them together. One that has all values of its tile
 // stores them one after the other without waiting.
-void plan_transform(const KernelWork& work, const trace::Kernel& kernel, const trace::TileTransform& transform, Section& section) {
+void plan_transform(const KernelWork& work, const trace::Kernel& kernel, const trace::TileTransform& transform,
+                    Section& section) {
   const std::uint64_t threads = std::max<std::uint64_t>(1, kernel.block.count());
   const std::uint64_t piece = section.longest * kBasePageBytes / section.units / work.images;
   const std::uint64_t at_once = threads * transform.value_bytes / std::max<std::uint64_t>(1, piece);
@@ -431,7 +433,8 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   std::optional<trace::Loop> loop = named_loop_of(kernel);
   const bool by_phase = !tiled && images == 0 && !loop && !kernel.phases.empty();
   std::vector<Part> parts = parts_of(kernel, by_phase, places);
-  if (loop && trace::concatenates_by_name(kernel.name)) parts = parts_of_concatenation(kernel, std::move(parts), known_images);
+  if (loop && trace::concatenates_by_name(kernel.name))
+    parts = parts_of_concatenation(kernel, std::move(parts), known_images);
   if (kernel.distribution == trace::Distribution::kGridStride) {
     loop = trace::Loop{kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access, 1};
   }
@@ -503,13 +506,16 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
         break;
       default: {
         // Warps unroll: two 16-byte accesses per thread, operand and step, four in row-wise reductions (measured).
-        const std::uint64_t of_thread = trace::row_in_registers_by_name(kernel.name) ? kBasePageBytes : work.rows ? 64 : 32;
+        const std::uint64_t of_thread = trace::row_in_registers_by_name(kernel.name) ? kBasePageBytes
+                                        : work.rows                                  ? 64
+                                                                                     : 32;
         const std::uint64_t in_flight = std::max(threads * blocks_per_unit * of_thread, kBasePageBytes);
         const std::uint64_t slice = section.longest * kBasePageBytes / section.units;
         const std::uint64_t steps_of_slice = std::clamp<std::uint64_t>(ceil_div(slice, in_flight), 1, 1u << 20);
         section.steps = static_cast<std::uint32_t>(steps_of_slice);
         const std::uint64_t loads = slice / steps_of_slice / (threads * blocks_per_unit) / work.access_bytes;
-        work.awaited_loads = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(loads / kLoadsOfTimes, 1, kBasePageBytes));
+        work.awaited_loads =
+            static_cast<std::uint32_t>(std::clamp<std::uint64_t>(loads / kLoadsOfTimes, 1, kBasePageBytes));
       }
     }
     work.units += section.units;

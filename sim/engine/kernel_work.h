@@ -11,8 +11,8 @@
 //            which the blocks that share them march in step; a tile of the output at the end, row by row.
 //            Small inputs are read as a whole.
 //   planes   block b has the b-th plane of every image in an NCHW tensor: loads them image by image, then stores; in a
-//            transform of tiles (Fourier's, Winograd's), the b-th piece of each plane of its result, which it stores; in
-//            a transposition, the rows of its tile
+//            transform of tiles (Fourier's, Winograd's), the b-th piece of each plane of its result, which it stores;
+//            in a transposition, the rows of its tile
 //   threads  thread t walks its own contiguous share of the touch list or of every operand; a unit is one warp. In a
 //            step a thread takes one touch, one page, or, where the kernel says how much an instruction of a thread
 //            reads, that many bytes: then it comes back to a page many times, and may find that it was evicted
@@ -197,7 +197,8 @@ struct Transposition {
   static constexpr std::uint64_t tiles(std::uint64_t elements) { return (elements + kTileSide - 1) / kTileSide; }
 };
 
-// The part of each of the output's rows that is one input of a concatenation: bytes [begin, end) of `total` of all inputs.
+// The part of each of the output's rows that is one input of a concatenation: bytes [begin, end) of `total` of all
+// inputs.
 struct RowPart {
   std::uint64_t begin = 0, end = 0, total = 0;  // total 0: another kernel
   std::uint64_t rows = 1;
@@ -243,7 +244,7 @@ struct KernelWork {
   bool barrier = false;  // the warps of a block exchange data through shared memory between their loads and stores
   bool stores_together = false;     // they do, and compute nothing between their stores
   std::uint32_t awaited_loads = 1;  // of a step, by whoever stores its results: a warp, or with a barrier the block
-  std::uint32_t unroll = 1;                     // stride: pieces of a block per step
+  std::uint32_t unroll = 1;         // stride: pieces of a block per step
   std::uint32_t access_bytes = 16;  // of a thread, by one instruction, to the largest operand; of a warp at most a page
   Nanoseconds step{};               // duration of a unit's step, as recorded
   Nanoseconds computing{};          // the same without the time that its bytes take from the GPU's memory

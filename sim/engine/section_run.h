@@ -43,11 +43,11 @@ struct SectionRun : SectionShape {
   const std::vector<std::uint32_t>& watched(bool stores) const { return stores ? watched_outputs : watched_inputs; }
 
   std::span<const Operand> operands;
-  std::vector<AccessSize> sizes;         // of each operand
+  std::vector<AccessSize> sizes;            // of each operand
   Nanoseconds load_time{}, compute_time{};  // of a step's loads, and from their end to its stores
   Nanoseconds turn_time{};                  // from the stores to the end of the step
   Nanoseconds idle_turn_time{};             // from the end of the loads to that of the step, if no operand is watched
-  Nanoseconds step_time{};               // the least duration of a step that finds everything mapped
+  Nanoseconds step_time{};                  // the least duration of a step that finds everything mapped
   // The indices of inputs and outputs that are not known to be fully mapped.
   std::vector<std::uint32_t> watched_inputs, watched_outputs;
   bool watches = false;                 // any operand

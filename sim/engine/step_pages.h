@@ -30,9 +30,9 @@ inline PageRange slice_of_step(const PageRange& share, std::uint32_t step, std::
 // Returns whether the pattern is slices and no warp has a part of its own.
 inline bool plain_slices(const KernelWork& work) { return work.pattern == Pattern::kSlices && !work.rows; }
 
-// Calls f(run, count, reach) for the pages of a step (Reach). f.passes(operand, share) returns whether these pages need no check one by one;
-// it is called only if that may spare many checks. shares[i]: what the unit walks through of operand i, in patterns
-// with shares.
+// Calls f(run, count, reach) for the pages of a step (Reach). f.passes(operand, share) returns whether these pages need
+// no check one by one; it is called only if that may spare many checks. shares[i]: what the unit walks through of
+// operand i, in patterns with shares.
 template <class F>
 void slice_pages(const KernelWork& work, const SectionRun& section, std::uint32_t step, bool stores,
                  const Share* shares, F&& f) {

@@ -173,7 +173,8 @@ void tile_loads(const KernelWork& work, const SectionRun& section, std::uint64_t
         const bool panel = operand.role == TileRole::kPanel;
         if (step != (panel ? 0 : 1)) continue;
         const PageRange pages = tile_input(work, operand, unit);
-        operand.for_each_run(pages.begin, pages.end, [&](const PageRun& run) { f(run, 1, panel ? Reach::kLanes : Reach::kWarps); });
+        operand.for_each_run(pages.begin, pages.end,
+                             [&](const PageRun& run) { f(run, 1, panel ? Reach::kLanes : Reach::kWarps); });
         continue;
       }
       case TileRole::kSum:
@@ -182,8 +183,8 @@ void tile_loads(const KernelWork& work, const SectionRun& section, std::uint64_t
   }
 }
 
-// Collects the stores of a tile, row by row: consecutive ones to the same page are one call. `reach`: kPackets, or kLanes
-// if an instruction stores to several rows.
+// Collects the stores of a tile, row by row: consecutive ones to the same page are one call. `reach`: kPackets, or
+// kLanes if an instruction stores to several rows.
 template <class F>
 class RowStores {
  public:
@@ -230,7 +231,8 @@ void pixel_tile_stores(const ConvolutionShape& shape, const Operand& operand, st
   RowStores stores(operand, Reach::kPackets, f);
   for (std::uint64_t pixel = first_pixel; pixel < end_pixel;) {
     const std::uint64_t image = pixel / shape.image_pixels, offset = pixel % shape.image_pixels;
-    const std::uint64_t length = std::min({shape.image_pixels - offset, end_pixel - pixel, kPacketBytes / kElementBytes});
+    const std::uint64_t length =
+        std::min({shape.image_pixels - offset, end_pixel - pixel, kPacketBytes / kElementBytes});
     for (std::uint64_t channel = first_channel; channel < end_channel; ++channel) {
       const std::uint64_t at = ((image * shape.channels + channel) * shape.image_pixels + offset) * kElementBytes;
       // A tensor may begin within a page: the last stretch includes the rest of the last page.

@@ -72,8 +72,8 @@ struct Loop {
   std::uint32_t unroll = 1;            // strides per iteration of the loop, which a thread accesses at once
 };
 
-// Returns the loop of PyTorch's random numbers (four strides at once, as its generator yields four), its dropout and its
-// concatenation, of which the grid's y counts the inputs.
+// Returns the loop of PyTorch's random numbers (four strides at once, as its generator yields four), its dropout and
+// its concatenation, of which the grid's y counts the inputs.
 std::optional<Loop> loop_by_name(std::string_view kernel_name);
 
 // Returns the largest number of bytes that a thread of the kernel loads or stores with one instruction: 16 if the
@@ -104,8 +104,9 @@ struct TileTransform {
   std::uint32_t value_bytes = 4;
   bool thread_has_all = false;  // values of its tile; else the threads of a block share them
 };
-// Returns the transform of cuDNN's two-dimensional Fourier transforms of real tiles (fft2d_r2c_32x32), and of Winograd's
-// of images and of gradients (winogradWgradData4x4, winogradWgradDelta9x9_5x5): tiles of 6 by 6, or 13 by 13.
+// Returns the transform of cuDNN's two-dimensional Fourier transforms of real tiles (fft2d_r2c_32x32), and of
+// Winograd's of images and of gradients (winogradWgradData4x4, winogradWgradDelta9x9_5x5): tiles of 6 by 6, or 13
+// by 13.
 TileTransform tile_transform_by_name(std::string_view kernel_name);
 
 // Returns whether a kernel of batch norm keeps its input until it writes (cuDNN's `singleread`).

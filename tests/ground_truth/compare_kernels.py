@@ -8,9 +8,9 @@ data/model_kernels_h200.csv.zst holds every kernel of a training step of fourtee
 (tracer/ground_truth/model_kernels.py). The last recorded step of each is replayed on h200-sxm-pcie5 without the
 caching allocator. Seven models are put aside: nothing is fitted to them, and their kernels are not looked at; with
 --aside their totals are printed, and nothing else. Times were measured while a profiler listened; batches do not depend on
-that. A measured batch counts for every kernel that runs meanwhile, a simulated one for one kernel, so kernels on several
-streams (senet154) can only be compared as a whole. --totals: only the sums of each model. Exit status 1 if the
-kernels are not the measured ones, 2 if a command or file is missing.
+that. `step` has every batch once, those of copies and fills too. A measured batch counts for every kernel that runs
+meanwhile, a simulated one for one kernel, so kernels that run beside each other (senet154) can only be compared as a
+whole. --totals: only the steps. Exit status 1 if the kernels are not the measured ones, 2 if a command or file is missing.
 """
 import argparse
 import csv
@@ -30,7 +30,7 @@ H100 = ("densenet121", "convnext_tiny", "swin_t", "efficientnet_b3")  # recorded
 
 
 def measured_kernels():
-    """Returns by model (name, ms, batches, raw faults) of every kernel in order."""
+    """Returns by model (name, ms, batches, raw faults) of the whole step, whose name is empty, and of every kernel."""
     data = os.path.join(FOLDER, "data", "model_kernels_h200.csv.zst")
     text = subprocess.run(["zstd", "-dcq", data], capture_output=True, text=True, check=True).stdout
     kernels = {}
@@ -41,7 +41,7 @@ def measured_kernels():
 
 
 def simulated_kernels(uvmsim, model, settings):
-    """Returns the same for the last simulated iteration."""
+    """Returns the same of the last simulated iteration."""
     trace = os.path.join(TOP, "workloads", "h100" if model in H100 else "", f"{model}.uvmt")
     with tempfile.TemporaryDirectory() as folder:
         profile = os.path.join(folder, "profile.sqlite")
@@ -51,12 +51,11 @@ def simulated_kernels(uvmsim, model, settings):
             command += ["--set", setting]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
         database = sqlite3.connect(profile)
-        rows = database.execute(
-            "select name, duration_ns / 1e6, fault_batches, raw_faults from kernels"
-            " where iteration = (select max(iteration) from kernels) order by record"
-        ).fetchall()
+        last = "where iteration = (select max(iteration) from kernels)"
+        kernels = database.execute(f"select name, duration_ns / 1e6, fault_batches, raw_faults from kernels {last}").fetchall()
+        batches, raw = database.execute(f"select sum(fault_batches), sum(raw_faults) from operations {last}").fetchone()
         database.close()
-        return rows
+        return [("", sum(kernel[1] for kernel in kernels), batches, raw), *kernels]
 
 
 def common(name):
@@ -82,7 +81,7 @@ def main():
     parser.add_argument("uvmsim")
     parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--aside", action="store_true", help="the models that are put aside; only their totals")
-    parser.add_argument("--totals", action="store_true", help="only the totals")
+    parser.add_argument("--totals", action="store_true", help="only the steps")
     parser.add_argument("--match", default="", help="only kernels whose names match")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as for `uvmsim run`")
     parser.add_argument("--width", type=int, default=44, help="characters of a name that tell kernels apart")
@@ -100,12 +99,12 @@ def main():
             print(f"{model}: the trace holds other kernels than were measured", file=sys.stderr)
             return 1
         sums = {}
-        total_name = "all of these" if given.match else "all"
+        total_name = "all of these" if given.match else "step"
         for here, kernels in enumerate((measured[model], simulated)):
             for name, *values in kernels:
-                if not re.search(given.match, name):
+                if given.match and not (name and re.search(given.match, name)):
                     continue
-                for key in (short(name, given.width), total_name):
+                for key in (short(name, given.width), total_name) if given.match else (short(name, given.width) or total_name,):
                     total = sums.setdefault(key, [0] * 7)
                     total[0] += 1 - here
                     for i, value in enumerate(values):

@@ -12,8 +12,8 @@ CUPTI tells when kernels run, and the driver's queue of raw faults what they rai
 memory are off, because they lose up to a fifth of the batches of such a step without a word. A row is a kernel of the
 last step, in the order of their starts: its time, its fault batches and raw faults, and the medians of raw faults,
 distinct pages and distinct SMs per batch. A batch belongs to every kernel that runs when the driver begins to service
-it. Being listened to slows kernels down. Memory that copies and fills touch belongs to no kernel. A model is left out
-if the driver dropped events. --seconds: begin no model after this time.
+it. The row `step` before them has the time of all kernels, and every batch of the step once, those of copies and fills
+too. Being listened to slows kernels down. A model is left out if the driver dropped events. --seconds: begin no model after this time.
 """
 import argparse
 import bisect
@@ -143,7 +143,7 @@ def measure(options, name):
     raw = sum(batch[1] for batch in batches)
     print(f"{name}: {len(rows)} kernels, {len(batches)} fault batches ({len(inside)} in kernels), {raw} raw faults,"
           f" {sum(row[1] for row in rows) / 1e3:.0f} ms of kernels", flush=True)
-    return rows
+    return (round(sum(row[1] for row in rows), 2), len(batches), raw), rows
 
 
 def main():
@@ -166,10 +166,11 @@ def main():
                 print(f"model_kernels: {name} left out: --seconds", file=sys.stderr)
                 continue
             try:
-                rows = measure(options, name)
+                whole, rows = measure(options, name)
             except Failed as error:
                 print(f"model_kernels: {name} left out: {error}", file=sys.stderr)
                 continue
+            table.writerow((name, "step", "", *whole, "", "", ""))
             table.writerows((name, index, *row) for index, row in enumerate(rows))
             out.flush()
     os.rename(options.output + ".part", options.output)
