@@ -307,19 +307,23 @@ std::optional<trace::Loop> named_loop_of(const trace::Kernel& kernel) {
 // rows as there are images; the others' rows are taken to be short.
 std::vector<Part> parts_of_concatenation(const trace::Kernel& kernel, std::vector<Part> whole, std::uint64_t images) {
   const std::vector<Operand>& operands = whole.front().operands;  // inputs first
+  constexpr std::uint64_t kMostInputs = 128;                      // of one kernel of PyTorch
   const std::uint64_t inputs = kernel.grid.y;
   const bool same = operands.size() == 2;  // one tensor several times
-  if (operands.size() != (same ? 1 : inputs) + 1 || !operands.back().write || operands[operands.size() - 2].write)
+  if (inputs > kMostInputs || operands.size() != (same ? 1 : inputs) + 1 || !operands.back().write ||
+      operands[operands.size() - 2].write) {
     return whole;
+  }
   const auto input = [&](std::uint64_t i) -> const Operand& { return operands[same ? 0 : i]; };
   const bool long_rows = trace::bytes_per_access_by_name(kernel.name) > 4;
   RowPart row_part;
-  row_part.rows = long_rows ? std::max<std::uint64_t>(images, 1) : std::numeric_limits<std::uint64_t>::max();
-  for (std::uint64_t i = 0; i < inputs; ++i) row_part.total += input(i).bytes;
+  row_part.rows = long_rows ? std::clamp<std::uint64_t>(images, 1, RowPart::kMostRows) : RowPart::kMostRows;
+  const auto length = [&](std::uint64_t i) { return std::max<std::uint64_t>(1, input(i).bytes / RowPart::kUnitBytes); };
+  for (std::uint64_t i = 0; i < inputs; ++i) row_part.total += length(i);
   std::vector<Part> parts;
   for (std::uint64_t i = 0; i < inputs; ++i) {
     row_part.begin = row_part.end;
-    row_part.end += input(i).bytes;
+    row_part.end += length(i);
     Part part{std::max<std::uint64_t>(kernel.grid.x, 1), {input(i), operands.back()}, row_part};
     part.operands.back().bytes = input(i).bytes;
     parts.push_back(std::move(part));
@@ -433,8 +437,9 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   std::optional<trace::Loop> loop = named_loop_of(kernel);
   const bool by_phase = !tiled && images == 0 && !loop && !kernel.phases.empty();
   std::vector<Part> parts = parts_of(kernel, by_phase, places);
-  if (loop && trace::concatenates_by_name(kernel.name))
+  if (loop && trace::concatenates_by_name(kernel.name)) {
     parts = parts_of_concatenation(kernel, std::move(parts), known_images);
+  }
   if (kernel.distribution == trace::Distribution::kGridStride) {
     loop = trace::Loop{kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access, 1};
   }

@@ -197,10 +197,12 @@ struct Transposition {
   static constexpr std::uint64_t tiles(std::uint64_t elements) { return (elements + kTileSide - 1) / kTileSide; }
 };
 
-// The part of each of the output's rows that is one input of a concatenation: bytes [begin, end) of `total` of all
-// inputs.
+// The part of each of the output's rows that is one input of a concatenation: [begin, end) of `total`, in units of 512
+// bytes of all inputs.
 struct RowPart {
-  std::uint64_t begin = 0, end = 0, total = 0;  // total 0: another kernel
+  static constexpr std::uint64_t kUnitBytes = 512;
+  static constexpr std::uint64_t kMostRows = 1 << 20;  // so that products of 64 TiB of each fit into 128 bits
+  std::uint64_t begin = 0, end = 0, total = 0;         // total 0: another kernel
   std::uint64_t rows = 1;
 };
 

@@ -65,17 +65,24 @@ void slice_pages(const KernelWork& work, const SectionRun& section, std::uint32_
   }
 }
 
-// Returns where a concatenation stores a piece of its input; the rest of a row, if the piece ends in the next one.
-inline PageRange stored_piece(const RowPart& part, std::uint64_t output_pages, std::uint64_t piece,
-                              std::uint64_t pieces) {
-  const std::uint64_t row = piece * part.rows / pieces, into = piece * part.rows % pieces;
-  const WideUnsigned all = WideUnsigned{part.rows} * part.total * pieces;
-  const auto page_at = [&](std::uint64_t of_row) {  // in parts of `pieces` of the input's part of the row
-    const WideUnsigned at =
-        (WideUnsigned{row} * part.total + part.begin) * pieces + WideUnsigned{of_row} * (part.end - part.begin);
-    return static_cast<std::uint64_t>(output_pages * at / all);
-  };
-  return {std::min(page_at(into), output_pages - 1), page_at(std::min(into + part.rows, pieces))};
+// Calls f(first, stop) for the output's pages to which a concatenation stores a piece of its input: two times if the
+// piece ends in the next row.
+template <class F>
+void for_each_stored(const RowPart& part, std::uint64_t output_pages, std::uint64_t piece, std::uint64_t pieces,
+                     F&& f) {
+  // Places in the input: parts of `pieces` of a row.
+  const WideUnsigned end = WideUnsigned{piece + 1} * part.rows;
+  for (WideUnsigned at = WideUnsigned{piece} * part.rows; at < end;) {
+    const WideUnsigned row = at / pieces, stop = std::min(end, (row + 1) * pieces);
+    const auto page_of = [&](WideUnsigned place) {
+      const WideUnsigned into = place - row * pieces;
+      const WideUnsigned parts = (row * part.total + part.begin) * pieces + into * (part.end - part.begin);
+      return static_cast<std::uint64_t>(output_pages * parts / (WideUnsigned{part.rows} * part.total * pieces));
+    };
+    const std::uint64_t first = std::min(page_of(at), output_pages - 1);
+    f(first, std::max(first + 1, page_of(stop)));
+    at = stop;
+  }
 }
 
 template <class F>
@@ -88,15 +95,16 @@ void stride_pages(const KernelWork& work, const SectionRun& section, std::uint64
     for (std::uint64_t turn = 0; turn < work.unroll; ++turn) {
       const std::uint64_t piece = (std::uint64_t{step} * work.unroll + turn) * section.units + unit;
       if (piece >= pieces) break;
-      std::uint64_t first = operand.pages * piece / pieces, stop = operand.pages * (piece + 1) / pieces;
+      const auto touch = [&](std::uint64_t first, std::uint64_t stop) {
+        const std::uint32_t sharing = warps_per_page(work, {first, stop});
+        operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, Reach::kWarps); });
+      };
       if (operand.write && section.row_part.total != 0) {
-        const PageRange stored = stored_piece(section.row_part, operand.pages, piece, pieces);
-        first = stored.begin;
-        stop = stored.end;
+        for_each_stored(section.row_part, operand.pages, piece, pieces, touch);
+        continue;
       }
-      stop = std::max(first + 1, stop);
-      const std::uint32_t sharing = warps_per_page(work, {first, stop});
-      operand.for_each_run(first, stop, [&](const PageRun& run) { f(run, sharing, Reach::kWarps); });
+      const std::uint64_t first = operand.pages * piece / pieces;
+      touch(first, std::max(first + 1, operand.pages * (piece + 1) / pieces));
     }
   }
 }

@@ -174,8 +174,9 @@ TileTransform tile_transform_by_name(std::string_view kernel_name) {
   if (names_any(kernel_name, {"fft2d_r2c_32x32"})) return {32 * 17, 8};
   if (!names_any(kernel_name, {"winograd_nonfused"})) return {};
   if (names_any(kernel_name, {"WgradData4x4", "WgradDelta4x4", "ForwardData4x4"})) return {6 * 6, 4, true};
-  if (names_any(kernel_name, {"WgradData9x9_5x5", "WgradDelta9x9_5x5", "ForwardData9x9_5x5"}))
+  if (names_any(kernel_name, {"WgradData9x9_5x5", "WgradDelta9x9_5x5", "ForwardData9x9_5x5"})) {
     return {13 * 13, 4, true};
+  }
   return {};
 }
 

@@ -42,7 +42,7 @@ std::vector<engine::Share> shares_of(const KernelWork& work, const SectionRun& s
 struct Visited {
   std::set<std::uint64_t>* pages;
   bool passes(const Operand&, const engine::Share&) const { return false; }
-  void operator()(const PageRun& run, std::uint32_t, bool) const {
+  void operator()(const PageRun& run, std::uint32_t, engine::Reach) const {
     for (unsigned i = 0; i < run.count; ++i) pages->insert(run.block.value * kPagesPerBlock + run.first + i);
   }
 };

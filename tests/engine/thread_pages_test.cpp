@@ -91,7 +91,7 @@ TEST(ThreadPages, CoverTheOperand) {
     for (std::uint64_t unit = 0; unit < walk.work.units; ++unit) {
       for (std::uint32_t step = 0; step < walk.section.steps; ++step) {
         engine::thread_pages(walk.work, walk.section, unit, step, false,
-                             [&](const engine::PageRun& run, std::uint32_t, bool) {
+                             [&](const engine::PageRun& run, std::uint32_t, engine::Reach) {
                                found.insert(run.block.value * kPagesPerBlock + run.first);
                              });
       }
@@ -203,6 +203,47 @@ TEST(GridStride, PhasesOfAnyLengthTouchAllTheirPages) {
     options.prefetch.name = "none";
     EXPECT_EQ(program.run(options).counters.faulting_pages, all) << first;
   }
+}
+
+// Loops that the name says are played as loops: their phases hold pages of everything, and tell no more.
+TEST(GridStride, NamedLoopsFaultAlikeWithAndWithoutPhases) {
+  for (const char* const name : {"fused_dropout_kernel_vecIffjLi1ELi4EbEEv", "CatArrayBatchedCopy_vectorized"}) {
+    std::vector<std::uint64_t> batches;
+    for (const bool phases : {false, true}) {
+      Program program;
+      const trace::ObjectId from = program.alloc(16 * kMiB), to = program.alloc(16 * kMiB);
+      program.host(from);
+      trace::Kernel& kernel = program.kernel(name, 100000, {from}, {to});
+      kernel.grid.x = 64;
+      kernel.block.x = 128;
+      if (phases) {
+        const trace::PhaseAccess read{0, {{0, 4096, trace::AccessMode::kRead}}};
+        const trace::PhaseAccess write{1, {{0, 4096, trace::AccessMode::kWrite}}};
+        kernel.phases = {{0, 32, {read, write}}, {32, 32, {read, write}}};
+      }
+      const Counters counters = program.run(options_with(0)).counters;
+      EXPECT_EQ(bytes_in(counters), 16 * kMiB);
+      EXPECT_EQ(counters.populated_pages, 4096u);
+      batches.push_back(counters.fault_batches);
+    }
+    EXPECT_EQ(batches[0], batches[1]) << name;
+  }
+}
+
+// Blocks of different inputs store to different pages, and none is left out.
+TEST(Concatenation, StoresEachInputToItsPartOfTheRows) {
+  Program program;
+  const trace::ObjectId a = program.alloc(4 * kMiB), b = program.alloc(4 * kMiB), to = program.alloc(8 * kMiB);
+  program.host(a);
+  program.host(b);
+  trace::Kernel& kernel = program.kernel("CatArrayBatchedCopy_vectorized", 100000, {a, b}, {to});
+  kernel.grid = {16, 2, 1};
+  kernel.block.x = 128;
+  RunOptions options = options_with(0);
+  options.prefetch.name = "none";
+  const Counters counters = program.run(options).counters;
+  EXPECT_EQ(bytes_in(counters), 8 * kMiB);
+  EXPECT_EQ(counters.faulting_pages, 4096u);
 }
 
 TEST(RowPerThread, TakesItsDurationWhenEverythingIsThere) {

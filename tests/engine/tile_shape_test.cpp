@@ -106,8 +106,26 @@ TEST(TileShape, BlocksOfASwizzledGridTakeColumnsSideBySide) {
 
 struct Collector {
   std::vector<std::uint64_t>* pages;
-  void operator()(const PageRun& run, std::uint32_t, bool) const {
+  void operator()(const PageRun& run, std::uint32_t, Reach) const {
     for (unsigned i = 0; i < run.count; ++i) pages->push_back(run.block.value * kPagesPerBlock + run.first + i);
+  }
+  static bool passes(const Operand&, const Share&) { return false; }
+};
+
+// A page of one call, and how it is reached.
+struct Stored {
+  std::uint64_t page = 0;
+  std::uint32_t count = 0;
+  Reach reach = Reach::kWarps;
+  bool operator==(const Stored&) const = default;
+};
+
+struct StoreCollector {
+  std::vector<Stored>* stores;
+  void operator()(const PageRun& run, std::uint32_t count, Reach reach) const {
+    for (unsigned i = 0; i < run.count; ++i) {
+      stores->push_back({run.block.value * kPagesPerBlock + run.first + i, count, reach});
+    }
   }
   static bool passes(const Operand&, const Share&) { return false; }
 };
@@ -134,6 +152,17 @@ TEST(ProductStores, RowByRowAtTheTilesColumns) {
   ASSERT_EQ(pages.size(), 128u);
   pages.resize(4);
   EXPECT_THAT(pages, ElementsAre(128 * 3 + 1, 129 * 3 + 1, 130 * 3 + 1, 131 * 3 + 1));
+}
+
+// 512 x 512 of fp32: two rows share a page, and a tile has two packets of each.
+TEST(ProductStores, RowsOfAPageComeTogetherInPackets) {
+  const char* const name = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3";
+  const TileShape shape = shape_of(name, {8, 8, 1}, product(512, 512, 64));
+  std::vector<Stored> found;
+  product_stores(shape, output_of(4u * 512 * 512), 0, StoreCollector{&found});
+  ASSERT_EQ(found.size(), 32u);
+  EXPECT_EQ(found[0], (Stored{0, 4, Reach::kPackets}));
+  EXPECT_EQ(found[31], (Stored{31, 4, Reach::kPackets}));
 }
 
 // Measured: a warp stores rows 0, 4, 8 and 12 at once, the next warp those 64 rows below.
@@ -260,6 +289,70 @@ TEST(ConvolutionStores, EveryPageIsWrittenAndNoOther) {
   }
 }
 
+// Measured: the raw faults of an SM between two replays lie in neighbouring channels. A plane has 3 pages and 256
+// bytes.
+TEST(ConvolutionStores, AWarpGoesFromChannelToChannel) {
+  const ConvolutionShape shape = convolution_of({2, 784, 1}, 32, 64, 56 * 56, 32);
+  std::vector<Stored> found;
+  pixel_tile_stores(shape, output_of(4u * 32 * 64 * 56 * 56), 0, StoreCollector{&found});
+  ASSERT_EQ(found.size(), 4u * 32);  // 128 pixels of 32 channels, 32 pixels at once
+  for (std::uint64_t channel = 0; channel < 32; ++channel) {
+    EXPECT_EQ(found[channel], (Stored{channel * 56 * 56 * 4 / kBasePageBytes, 1, Reach::kPackets}));
+  }
+}
+
+// Returns the pages that the blocks of one input store in a concatenation.
+std::set<std::uint64_t> concatenated(std::uint64_t pages, std::uint64_t pieces, const RowPart& part) {
+  KernelWork work;
+  work.pattern = Pattern::kStride;
+  Section plan;
+  plan.pieces = pieces;
+  plan.units = 3;
+  plan.steps = static_cast<std::uint32_t>((pieces + 2) / 3);
+  plan.row_part = part;
+  plan.operands = {output_of(pages * kBasePageBytes)};
+  SectionRun section(plan);
+  section.watched_outputs = {0};
+  std::vector<std::uint64_t> found;
+  for (std::uint64_t unit = 0; unit < plan.units; ++unit) {
+    for (std::uint32_t step = 0; step < plan.steps; ++step) {
+      stride_pages(work, section, unit, step, true, Collector{&found});
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+TEST(Concatenation, EveryInputHasItsPartOfEveryRow) {
+  // Two rows of 12 pages, of which the inputs have 4 and 8.
+  EXPECT_THAT(concatenated(24, 8, {0, 4, 12, 2}), ElementsAre(0, 1, 2, 3, 12, 13, 14, 15));
+  EXPECT_THAT(concatenated(24, 16, {4, 12, 12, 2}),
+              ElementsAre(4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 23));
+  EXPECT_THAT(concatenated(6, 2, {0, 1, 3, 1}), ElementsAre(0, 1));
+}
+
+TEST(Concatenation, EveryPageOfTheOutputIsWrittenAndNoOther) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const std::uint64_t inputs = 1 + random.below(5);
+    std::vector<std::uint64_t> bytes(inputs);
+    std::uint64_t total = 0;
+    for (std::uint64_t& of_input : bytes) total += of_input = (1 + random.below(300)) * 2048;
+    const std::uint64_t pages = (total + kBasePageBytes - 1) / kBasePageBytes;
+    const std::uint64_t rows = 1 + random.below(64);
+    std::set<std::uint64_t> written;
+    std::uint64_t begin = 0;
+    for (const std::uint64_t of_input : bytes) {
+      const std::uint64_t pieces = of_input / 2048;
+      const auto found = concatenated(pages, pieces, {begin, begin + of_input, total, std::min(rows, pieces)});
+      written.insert(found.begin(), found.end());
+      begin += of_input;
+    }
+    EXPECT_EQ(written.size(), pages);
+    EXPECT_EQ(*written.rbegin(), pages - 1);
+  }
+}
+
 TEST(StridePages, AnUnrolledLoopTakesSeveralStridesAtOnce) {
   KernelWork work;
   work.pattern = Pattern::kStride;
@@ -309,6 +402,19 @@ TEST(PlanePages, ImagesOfARoundComeTogether) {
     plane_pages(work, section, 1, step, true, Collector{&written});
   }
   EXPECT_THAT(written, ElementsAre(8, 9, 2, 3, 20, 21, 14, 15, 26, 27));
+}
+
+TEST(PlanePages, TheFirstWarpOfATransformGoesThroughAllPlanes) {
+  KernelWork work = planes_of(4);
+  work.transforms = true;
+  work.warps = 8;
+  const Section plan = storing(2, 8, {0, 1, 1}, {1, 1, 1});
+  SectionRun section(plan);
+  section.watched_outputs = {0};
+  std::vector<Stored> found;
+  plane_pages(work, section, 1, 1, true, StoreCollector{&found});
+  EXPECT_THAT(found, ElementsAre(Stored{1, 1, Reach::kPackets}, Stored{3, 1, Reach::kPackets},
+                                 Stored{5, 1, Reach::kPackets}, Stored{7, 1, Reach::kPackets}));
 }
 
 // A step takes several rounds, or a part of one.
