@@ -304,8 +304,9 @@ std::optional<trace::Loop> named_loop_of(const trace::Kernel& kernel) {
 
 // Returns the parts of a concatenation, one per input: the blocks with the same y copy an input to its place in each
 // row of the output. Returns the kernel as one part if its inputs cannot be told apart. A vectorized kernel has as many
-// rows as there are images; the others' rows are taken to be short.
-std::vector<Part> parts_of_concatenation(const trace::Kernel& kernel, std::vector<Part> whole, std::uint64_t images) {
+// rows as there are images; the others' rows are taken to be what a block copies at once.
+std::vector<Part> parts_of_concatenation(const trace::Kernel& kernel, const trace::Loop& loop, std::vector<Part> whole,
+                                         std::uint64_t images) {
   const std::vector<Operand>& operands = whole.front().operands;  // inputs first
   constexpr std::uint64_t kMostInputs = 128;                      // of one kernel of PyTorch
   const std::uint64_t inputs = kernel.grid.y;
@@ -315,11 +316,16 @@ std::vector<Part> parts_of_concatenation(const trace::Kernel& kernel, std::vecto
     return whole;
   }
   const auto input = [&](std::uint64_t i) -> const Operand& { return operands[same ? 0 : i]; };
-  const bool long_rows = trace::bytes_per_access_by_name(kernel.name) > 4;
   RowPart row_part;
-  row_part.rows = long_rows ? std::clamp<std::uint64_t>(images, 1, RowPart::kMostRows) : RowPart::kMostRows;
   const auto length = [&](std::uint64_t i) { return std::max<std::uint64_t>(1, input(i).bytes / RowPart::kUnitBytes); };
-  for (std::uint64_t i = 0; i < inputs; ++i) row_part.total += length(i);
+  std::uint64_t longest = 0;
+  for (std::uint64_t i = 0; i < inputs; ++i) {
+    row_part.total += length(i);
+    longest = std::max(longest, input(i).bytes);
+  }
+  const bool long_rows = loop.bytes_per_access > 4;
+  const std::uint64_t pieces = longest / loop.bytes_per_access / std::max<std::uint64_t>(1, kernel.block.count());
+  row_part.rows = std::clamp<std::uint64_t>(long_rows ? images : pieces, 1, RowPart::kMostRows);
   std::vector<Part> parts;
   for (std::uint64_t i = 0; i < inputs; ++i) {
     row_part.begin = row_part.end;
@@ -438,7 +444,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   const bool by_phase = !tiled && images == 0 && !loop && !kernel.phases.empty();
   std::vector<Part> parts = parts_of(kernel, by_phase, places);
   if (loop && trace::concatenates_by_name(kernel.name)) {
-    parts = parts_of_concatenation(kernel, std::move(parts), known_images);
+    parts = parts_of_concatenation(kernel, *loop, std::move(parts), known_images);
   }
   if (kernel.distribution == trace::Distribution::kGridStride) {
     loop = trace::Loop{kernel.bytes_per_thread_access == 0 ? 4 : kernel.bytes_per_thread_access, 1};
@@ -491,7 +497,6 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
         section.row_part = part.row_part;
         const std::uint64_t walked = part.row_part.total == 0 ? section.longest : section.operands.front().pages;
         section.pieces = std::max<std::uint64_t>(1, walked * kBasePageBytes / piece_bytes);
-        section.row_part.rows = std::min(section.row_part.rows, section.pieces);
         section.units = units_to_simulate(section.units, section.pieces, resident_blocks);
         section.steps = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(ceil_div(section.pieces, section.units * loop->unroll), 1u << 30));

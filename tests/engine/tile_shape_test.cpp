@@ -344,7 +344,7 @@ TEST(Concatenation, EveryPageOfTheOutputIsWrittenAndNoOther) {
     std::uint64_t begin = 0;
     for (const std::uint64_t of_input : bytes) {
       const std::uint64_t pieces = of_input / 2048;
-      const auto found = concatenated(pages, pieces, {begin, begin + of_input, total, std::min(rows, pieces)});
+      const auto found = concatenated(pages, pieces, {begin, begin + of_input, total, rows});
       written.insert(found.begin(), found.end());
       begin += of_input;
     }
