@@ -311,7 +311,7 @@ std::vector<Part> parts_of_concatenation(const trace::Kernel& kernel, const trac
   constexpr std::uint64_t kMostInputs = 128;                      // of one kernel of PyTorch
   const std::uint64_t inputs = kernel.grid.y;
   const bool same = operands.size() == 2;  // one tensor several times
-  if (inputs > kMostInputs || operands.size() != (same ? 1 : inputs) + 1 || !operands.back().write ||
+  if (inputs == 0 || inputs > kMostInputs || operands.size() != (same ? 1 : inputs) + 1 || !operands.back().write ||
       operands[operands.size() - 2].write) {
     return whole;
   }

@@ -246,6 +246,22 @@ TEST(Concatenation, StoresEachInputToItsPartOfTheRows) {
   EXPECT_EQ(counters.faulting_pages, 4096u);
 }
 
+// A name and a grid that do not fit each other: every page is touched all the same.
+TEST(Concatenation, OfNoInputsOrTooManyIsAPlainLoop) {
+  for (const std::uint32_t inputs : {0u, 3u, 1000u}) {
+    Program program;
+    const trace::ObjectId a = program.alloc(4 * kMiB), b = program.alloc(4 * kMiB), to = program.alloc(8 * kMiB);
+    program.host(a);
+    program.host(b);
+    trace::Kernel& kernel = program.kernel("CatArrayBatchedCopy", 100000, {a, b}, {to});
+    kernel.grid = {16, inputs, 1};
+    kernel.block.x = 128;
+    RunOptions options = options_with(0);
+    options.prefetch.name = "none";
+    EXPECT_EQ(program.run(options).counters.faulting_pages, 4096u) << inputs;
+  }
+}
+
 TEST(RowPerThread, TakesItsDurationWhenEverythingIsThere) {
   trace::GeneratorOptions generator = rows();
   generator.repeats = 2;
