@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"bert", "bert", "h200-sxm-pcie5", {}, {10, 12, 12}, {5, 8, 8}},
                       Case{"llm_train", "llm_train", "h200-sxm-pcie5", {}, {12, 12, 5}, {5, 5, 10}},
                       Case{"llm_generate", "llm_generate", "h200-sxm-pcie5", {}, {5, 5, 10}, {15, 15, 12}},
-                      Case{"moe_generate", "h100/moe_generate", "h100-sxm", {}, {60, 60, 60}, {3, 3, 3}}),
+                      Case{"moe_generate", "h100/moe_generate", "h100-sxm", {}, {60, 60, 60}, {5, 3, 3}}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
