@@ -119,7 +119,6 @@ class KernelRun {
  private:
   // There are at most 4096 SMs of 2048 warps; a slice takes at most 20 s.
   static constexpr unsigned kBeginResidentBits = 24;
-  static constexpr std::uint32_t kLoadBytes = 256, kStoreBytes = 128;  // of a request
   Nanoseconds ns(std::uint64_t n) const { return Nanoseconds(static_cast<std::int64_t>(n)); }
   // Returns the time on the kernel's own clock, which stands still while the kernel is suspended. All times below are
   // of this clock.

@@ -466,10 +466,11 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
                                          ? kernel.bytes_per_thread_access
                                          : trace::bytes_per_access_by_name(kernel.name);
   work.access_bytes = std::clamp<std::uint32_t>(access_bytes, 1, kBasePageBytes / kWarpThreads);
-  // In batch norm they do so once, after all loads of their planes.
+  // The warps of a block with shared memory exchange data between their loads and stores. In batch norm they do so
+  // once, after all loads of their planes.
   const bool normalizes = images != 0 && transform.planes == 0 && work.transposition.pixels == 0;
-  work.barrier = kernel.shared_bytes_per_block != 0 && !normalizes;
-  work.stores_together = work.barrier && !transform.thread_has_all;
+  const bool barrier = kernel.shared_bytes_per_block != 0 && !normalizes;
+  work.stores_together = barrier && !transform.thread_has_all;
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1 && !trace::row_per_block_by_name(kernel.name);
 
   // Blocks that touch less than a packet of stores each share a unit: an SM cannot tell them apart.
@@ -532,7 +533,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
     steps += section.units * section.steps;
     work.sections.push_back(std::move(section));
   }
-  if (work.barrier) work.awaited_loads *= work.warps;
+  if (barrier) work.awaited_loads *= work.warps;
   work.resident_units = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(work.units, std::max<std::uint64_t>(1, resident_blocks / blocks_per_unit)));
   const auto duration = static_cast<std::uint64_t>(std::max<std::int64_t>(kernel.duration_ns, 0));

@@ -243,8 +243,7 @@ struct KernelWork {
   std::uint64_t images = 1;                     // planes: images of the tensor
   Transposition transposition;                  // planes
   bool transforms = false;                      // planes: those of a transform's result
-  bool barrier = false;  // the warps of a block exchange data through shared memory between their loads and stores
-  bool stores_together = false;     // they do, and compute nothing between their stores
+  bool stores_together = false;     // the warps of a block meet at a barrier before their stores, and only store then
   std::uint32_t awaited_loads = 1;  // of a step, by whoever stores its results: a warp, or with a barrier the block
   std::uint32_t unroll = 1;         // stride: pieces of a block per step
   std::uint32_t access_bytes = 16;  // of a thread, by one instruction, to the largest operand; of a warp at most a page

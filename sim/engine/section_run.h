@@ -10,6 +10,8 @@
 
 namespace uvmsim::engine {
 
+inline constexpr std::uint32_t kLoadBytes = 256, kStoreBytes = 128;  // of a request
+
 // The accesses of a warp to an operand in one step.
 struct AccessSize {
   std::uint32_t warp_bytes = 512;         // of all of them

@@ -11,7 +11,6 @@ namespace uvmsim::engine {
 
 inline constexpr std::uint64_t kTileMarchPages = 16;  // 64 KB per step
 inline constexpr std::uint64_t kTileCrossRows = 8;    // as cuBLAS's fp32 kernels do: 128x128x8
-inline constexpr std::uint64_t kPacketBytes = 128;    // of stores
 
 // How a unit's instructions reach a page.
 enum class Reach : std::uint8_t {
@@ -199,7 +198,7 @@ class RowStores {
       const std::uint64_t stop = std::min(end, (page + 1) * kBasePageBytes);
       if (page != page_) flush();
       page_ = page;
-      packets_ += (stop - begin + kPacketBytes - 1) / kPacketBytes;
+      packets_ += (stop - begin + kStoreBytes - 1) / kStoreBytes;
       begin = stop;
     }
   }
@@ -207,7 +206,7 @@ class RowStores {
  private:
   void flush() {
     if (packets_ == 0) return;
-    const std::uint64_t most = reach_ == Reach::kLanes ? 1 : kBasePageBytes / kPacketBytes;
+    const std::uint64_t most = reach_ == Reach::kLanes ? 1 : kBasePageBytes / kStoreBytes;
     f_(operand_.run(page_, page_ + 1), static_cast<std::uint32_t>(std::min(packets_, most)), reach_);
     packets_ = 0;
   }
@@ -232,7 +231,7 @@ void pixel_tile_stores(const ConvolutionShape& shape, const Operand& operand, st
   for (std::uint64_t pixel = first_pixel; pixel < end_pixel;) {
     const std::uint64_t image = pixel / shape.image_pixels, offset = pixel % shape.image_pixels;
     const std::uint64_t length =
-        std::min({shape.image_pixels - offset, end_pixel - pixel, kPacketBytes / kElementBytes});
+        std::min({shape.image_pixels - offset, end_pixel - pixel, std::uint64_t{kStoreBytes} / kElementBytes});
     for (std::uint64_t channel = first_channel; channel < end_channel; ++channel) {
       const std::uint64_t at = ((image * shape.channels + channel) * shape.image_pixels + offset) * kElementBytes;
       // A tensor may begin within a page: the last stretch includes the rest of the last page.

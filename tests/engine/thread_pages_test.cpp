@@ -262,6 +262,16 @@ TEST(Concatenation, OfNoInputsOrTooManyIsAPlainLoop) {
   }
 }
 
+// A block computes first, so that its fault begins when it has done so.
+TEST(Stores, ComeWhenTheResultIsComputed) {
+  Program program;
+  const trace::ObjectId id = program.alloc(kPage);
+  trace::Kernel& kernel = program.kernel("one block", 1000000, {}, {id});
+  kernel.grid.x = 1;
+  kernel.block.x = 128;
+  EXPECT_GT(program.run(options_with(0)).counters.kernel_ns, 1005000u);
+}
+
 TEST(RowPerThread, TakesItsDurationWhenEverythingIsThere) {
   trace::GeneratorOptions generator = rows();
   generator.repeats = 2;

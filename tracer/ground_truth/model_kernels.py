@@ -13,7 +13,7 @@ memory are off, because they lose up to a fifth of the batches of such a step wi
 last step, in the order of their starts: its time, its fault batches and raw faults, and the medians of raw faults,
 distinct pages and distinct SMs per batch. A batch belongs to every kernel that runs when the driver begins to service
 it. The row `step` before them has the time of all kernels, and every batch of the step once, those of copies and fills
-too. Being listened to slows kernels down. A model is left out if the driver dropped events. --seconds: begin no model after this time.
+too. Being listened to slows kernels down. A model is left out if anything was lost; exit status 1 if one was.
 """
 import argparse
 import bisect
@@ -21,13 +21,18 @@ import csv
 import glob
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import managed_training
+
+sys.path.insert(0, os.path.join(managed_training.TOP, "tracer", "faults"))
+import raw_faults  # noqa: E402
+
 COLUMNS = ("us", "fault_batches", "raw_faults", "raw_faults_per_batch", "pages_per_batch", "sms_per_batch")
 
 
@@ -50,28 +55,14 @@ def train(build, name, steps):
 
     faults = ctypes.CDLL(library(build, "uvmtrace_faults"))
     faults.InitializeInjection()
-    recorder = library(build, "uvm_library_recorder")
-    allocator = torch.cuda.memory.CUDAPluggableAllocator(recorder, "uvm_allocate", "uvm_release")
-    torch.cuda.memory.change_current_allocator(allocator)
-    sys.path.insert(0, os.path.join(TOP, "workloads", "recipes"))
-    import paper_models
-    import recipe
-
-    recipe.prepare(0)
-    model, inputs, loss_of = paper_models.MODELS[name](0)
-    model = model.train().cuda()
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+    allocator = managed_training.use_managed_memory(library(build, "uvm_library_recorder"))  # noqa: F841 (kept alive)
+    run_step = managed_training.training_step(name)
     for step in range(steps):
         torch.cuda.synchronize()
         faults.uvmtrace_faults_section(str(step).encode())
         begin_ns = time.clock_gettime_ns(time.CLOCK_REALTIME)
         behind_ns = begin_ns - time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-        on_gpu = [tensor.cuda() for tensor in inputs]
-        optimizer.zero_grad()
-        loss = loss_of(model, *on_gpu)
-        loss.backward()
-        optimizer.step()
-        loss.item()
+        run_step()
         torch.cuda.synchronize()
         print(begin_ns, time.clock_gettime_ns(time.CLOCK_REALTIME), behind_ns, flush=True)
     faults.uvmtrace_faults_section(b"end")
@@ -94,9 +85,6 @@ def kernels_of(path, begin_ns, end_ns):
 
 def batches_of(path, step, behind_ns):
     """Returns (begin of service, raw faults, pages, SMs) of each batch of the step."""
-    sys.path.insert(0, os.path.join(TOP, "tracer", "faults"))
-    import raw_faults
-
     batches = {}
     for process in raw_faults.read(path):
         if process.problem or process.dropped:
@@ -122,10 +110,12 @@ def measure(options, name):
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, UVMTRACE_LOG_DIR=folder, UVMTRACE_MANAGED_COUNTERS="0",
                            CUDA_INJECTION64_PATH=library(options.build, "uvmtrace_timing"))
-        command = [sys.executable, os.path.abspath(__file__), options.build, "", name, "--train", "--steps", str(options.steps)]
+        command = [sys.executable, os.path.abspath(__file__), options.build, "", name, "--train"]
+        command += ["--steps", str(options.steps)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode != 0:
-            raise Failed(done.stderr.strip().splitlines()[-1])
+            errors = [line for line in done.stderr.splitlines() if re.match(r"\w*(Error|Exception)\b", line)]
+            raise Failed(errors[-1] if errors else f"the program ends with status {done.returncode}")
         begin_ns, end_ns, behind_ns = map(int, done.stdout.splitlines()[-1].split())
         logs = [glob.glob(os.path.join(folder, f"{kind}.*.*")) for kind in ("timing", "faults")]
         if any(len(log) != 1 for log in logs):
@@ -149,32 +139,33 @@ def measure(options, name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
-    parser.add_argument("output")
-    parser.add_argument("models")
+    managed_training.add_options(parser)
     parser.add_argument("--steps", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--train", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.train:
         return train(options.build, options.models, options.steps)
-    begin = time.monotonic()
+    left_out = []
+
+    def leave_out(text):
+        print(f"model_kernels: {text}", file=sys.stderr)
+        left_out.append(text)
+
     with open(options.output + ".part", "w", encoding="utf-8", newline="") as out:
         table = csv.writer(out, lineterminator="\n")
         table.writerow(("model", "kernel", "name", *COLUMNS))
-        for name in options.models.split(","):
-            if time.monotonic() - begin > options.seconds:
-                print(f"model_kernels: {name} left out: --seconds", file=sys.stderr)
-                continue
+        for name in managed_training.models_in_time(options, leave_out):
             try:
                 whole, rows = measure(options, name)
-            except Failed as error:
-                print(f"model_kernels: {name} left out: {error}", file=sys.stderr)
+            except (Failed, raw_faults.LogError) as error:
+                leave_out(f"{name} left out: {error}")
                 continue
             table.writerow((name, "step", "", *whole, "", "", ""))
             table.writerows((name, index, *row) for index, row in enumerate(rows))
             out.flush()
     os.rename(options.output + ".part", options.output)
+    return 1 if left_out else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -19,42 +19,34 @@ import os
 import sys
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import managed_training
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recorder")
-    parser.add_argument("output")
-    parser.add_argument("models")
+    managed_training.add_options(parser)
     parser.add_argument("--iterations", type=int, default=4)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
     options = parser.parse_args()
+
+    def say(text):
+        print(f"whole_models: {text}", file=sys.stderr)
+
+    import torch  # noqa: F401 (before the recorder: it crashes when it finds CUPTI loaded)
+
     from library_calls import Recorder
 
     recorder = Recorder(os.path.abspath(options.recorder), record=False)
     recorder.library.uvm_move_all_to_host.restype = ctypes.c_ulonglong
     recorder.library.uvm_ask_once()
     host = recorder.host_speed()
-    import torch
-
-    allocator = torch.cuda.memory.CUDAPluggableAllocator(os.path.abspath(options.recorder), "uvm_allocate", "uvm_release")
-    torch.cuda.memory.change_current_allocator(allocator)
-    sys.path.insert(0, os.path.join(TOP, "workloads", "recipes"))
-    import paper_models
-    import recipe
-
-    begin = time.monotonic()
+    allocator = managed_training.use_managed_memory(os.path.abspath(options.recorder))  # noqa: F841 (kept alive)
     with open(options.output + ".part", "w", encoding="utf-8") as out:
-        for name in options.models.split(","):
-            if time.monotonic() - begin > options.seconds:
-                print(f"whole_models: {name} left out: --seconds", file=sys.stderr)
-                continue
-            recipe.prepare(0)
+        for name in managed_training.models_in_time(options, say):
             try:
-                lines = steps_of(name, recorder, torch, paper_models, options.iterations)
+                lines = steps_of(name, recorder, options.iterations)
             except (RuntimeError, ImportError) as error:
-                print(f"whole_models: {name} left out: {str(error).splitlines()[0]}", file=sys.stderr)
+                say(f"{name} left out: {str(error).splitlines()[0]}")
                 continue
             for line in lines:
                 out.write(json.dumps({"model": name, **line, "host": host}) + "\n")
@@ -63,19 +55,10 @@ def main():
     os.rename(options.output + ".part", options.output)
 
 
-def steps_of(name, recorder, torch, paper_models, iterations):
-    model, inputs, loss_of = paper_models.MODELS[name](0)
-    model = model.train().cuda()
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+def steps_of(name, recorder, iterations):
+    import torch
 
-    def step():
-        on_gpu = [tensor.cuda() for tensor in inputs]
-        optimizer.zero_grad()
-        loss = loss_of(model, *on_gpu)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-
+    step = managed_training.training_step(name)
     times, moved = {"new": [], "host": []}, 0
     for way in ("new", "host"):
         for _ in range(iterations):
