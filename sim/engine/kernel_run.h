@@ -189,12 +189,14 @@ class KernelRun {
     next_[sm_index] = next;
   }
   // The warps of an SM's oldest block compute first. So its first blocks end one after another, not all at once, though
-  // each of the later ones takes as long as all that are resident with it. SMs are at different points of their turns.
-  std::uint16_t pace_of_slot(std::uint32_t slot, std::uint32_t slots) {
-    return static_cast<std::uint16_t>((std::uint64_t{kFullPace} * slot + random_.below(kFullPace)) / slots + 1);
+  // each of the later ones takes as long as all that are resident with it.
+  static std::uint16_t pace_of_slot(std::uint32_t slot, std::uint32_t slots) {
+    return static_cast<std::uint16_t>(std::max<std::uint64_t>(1, std::uint64_t{kFullPace} * (slot + 1) / slots));
   }
   static Nanoseconds paced(const Resident& resident, Nanoseconds computing) {
-    return resident.pace == kFullPace ? computing : Nanoseconds(computing.value * resident.pace / kFullPace);
+    if (resident.pace == kFullPace) return computing;
+    const std::int64_t whole = computing.value / kFullPace, rest = computing.value % kFullPace;  // no product overflows
+    return Nanoseconds(whole * resident.pace + rest * resident.pace / kFullPace);
   }
   bool take_unit(std::uint32_t index);
   void end_unit(SmQueue& sm, std::uint32_t index, Nanoseconds time);

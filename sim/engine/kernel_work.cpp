@@ -2,6 +2,7 @@
 #include "sim/engine/kernel_work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -471,6 +472,8 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   const bool normalizes = images != 0 && transform.planes == 0 && work.transposition.pixels == 0;
   const bool barrier = kernel.shared_bytes_per_block != 0 && !normalizes;
   work.stores_together = barrier && !transform.thread_has_all;
+  // Blocks of loops and of batch norm wait for the memory step by step, and advance together.
+  work.oldest_first = work.pattern != Pattern::kStride && !normalizes;
   work.rows = work.pattern == Pattern::kSlices && kernel.block.y > 1 && !trace::row_per_block_by_name(kernel.name);
 
   // Blocks that touch less than a packet of stores each share a unit: an SM cannot tell them apart.
@@ -541,12 +544,14 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   for (const Section& section : work.sections) {
     for (const Operand& operand : section.operands) bytes += operand.bytes;
   }
-  // Kernels reach four fifths of the bandwidth.
+  // Kernels reach four fifths of the bandwidth. Computing and memory overlap: the longer one hides most of the other.
   const std::uint64_t memory =
       gpu.memory_bytes_per_us == 0 ? 0 : std::min(duration, bytes / 4 * 5 * 1000 / gpu.memory_bytes_per_us);
   steps = std::max<std::uint64_t>(steps, 1);
   work.step = share_of_time(duration, work.resident_units, steps);
-  work.computing = share_of_time(duration - memory, work.resident_units, steps);
+  const double computing = std::sqrt(static_cast<double>(duration - memory) * static_cast<double>(duration + memory));
+  work.computing =
+      share_of_time(std::min(duration, static_cast<std::uint64_t>(computing)), work.resident_units, steps);
   work.transferring = share_of_time(memory, std::min(work.resident_units, gpu.sm_count), steps);
 }
 

@@ -7,7 +7,7 @@
 namespace uvmsim::gpu {
 
 FaultUnit::FaultUnit(const FaultPath& path, std::span<const std::uint8_t> gpc_of_sm)
-    : fault_ps_(static_cast<std::int64_t>(path.fault_ps)), report_ns_(path.report_ns), gpcs_(path.gpcs) {
+    : fault_ps_(static_cast<std::int64_t>(path.fault_ps)), report_(path.report_ns), gpcs_(path.gpcs) {
   queues_.resize(gpc_of_sm.size());
   for (std::uint32_t sm = 0; sm < queues_.size(); ++sm) {
     UVMSIM_CHECK(gpc_of_sm[sm] < gpcs_.size(), "SM {} in GPC {} of {}", sm, gpc_of_sm[sm], gpcs_.size());
@@ -18,7 +18,7 @@ FaultUnit::FaultUnit(const FaultPath& path, std::span<const std::uint8_t> gpc_of
   }
   for (Gpc& gpc : gpcs_) {
     gpc.leaves = std::bit_ceil(gpc.sms.size());
-    gpc.least.assign(2 * gpc.leaves, kNever.value);
+    gpc.least.assign(2 * gpc.leaves, kNoKey);
   }
   last_gpc_ = gpcs_.size() - 1;
 }
@@ -26,7 +26,7 @@ FaultUnit::FaultUnit(const FaultPath& path, std::span<const std::uint8_t> gpc_of
 void FaultUnit::put_in_turn() {
   for (const std::uint32_t sm : unordered_) {
     const Queue& queue = queues_[sm];
-    gpcs_[queue.gpc].set(queue.place, key(queue.runs.front().first.value, queue.place));
+    gpcs_[queue.gpc].set(queue.place, key(queue.runs.front().first, queue.place));
   }
   unordered_.clear();
 }
@@ -34,12 +34,13 @@ void FaultUnit::put_in_turn() {
 std::uint64_t FaultUnit::skip(Nanoseconds until) {
   if (waiting_ == 0) return 0;
   // If the unit is done with all requests by `until`, their order does not matter.
-  const std::int64_t last_ps = std::max((last_sent_.value + report_ns_) * 1000, free_ps_);
-  const std::int64_t through_ps = last_ps + fault_ps_ * static_cast<std::int64_t>(waiting_ - 1);
-  if (through_ps / 1000 <= until.value) {
+  const Nanoseconds last = last_sent_ + report_;
+  const Instant begin = last > free_.ns ? Instant{last, 0} : free_;
+  const Instant through = begin.after(fault_ps_ * static_cast<std::int64_t>(waiting_ - 1));
+  if (through.ns <= until) {
     const std::uint64_t taken = waiting_;
     forget();
-    free_ps_ = through_ps + fault_ps_;
+    free_ = through.after(fault_ps_);
     return taken;
   }
   std::uint64_t taken = 0;
@@ -50,14 +51,14 @@ std::uint64_t FaultUnit::skip(Nanoseconds until) {
 Nanoseconds FaultUnit::next_arrival() {
   put_in_turn();
   std::size_t chosen = 0;
-  std::int64_t time_ps = 0;
-  return choose(chosen, time_ps) ? Nanoseconds(time_ps / 1000) : kNever;
+  Instant time;
+  return choose(chosen, time) ? time.ns : kNever;
 }
 
 void FaultUnit::reset() {
   forget();
   last_gpc_ = gpcs_.size() - 1;
-  free_ps_ = std::numeric_limits<std::int64_t>::min();
+  free_ = {};
 }
 
 void FaultUnit::forget() {

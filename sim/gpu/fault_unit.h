@@ -60,10 +60,18 @@ class FaultUnit {
   void reset();
 
  private:
+  __extension__ using Key = __int128;  // a time of 64 bits above a place
   static constexpr unsigned kPlaceBits = 12;
-  static constexpr std::int64_t key(std::int64_t time, std::size_t place) {
-    return time << kPlaceBits | static_cast<std::int64_t>(place);
+  static constexpr Key key(Nanoseconds time, std::size_t place) {
+    return Key{time.value} << kPlaceBits | static_cast<Key>(place);
   }
+  static constexpr Key kNoKey = Key{kNever.value} << kPlaceBits;
+  // A time in whole nanoseconds and the picoseconds beyond, less than 1000: any time of a run fits.
+  struct Instant {
+    Nanoseconds ns{};
+    std::int64_t ps = 0;
+    Instant after(std::int64_t more_ps) const { return {ns + Nanoseconds((ps + more_ps) / 1000), (ps + more_ps) % 1000}; }
+  };
   struct Queue {  // of one SM
     std::vector<RequestRun> runs;
     std::uint32_t head = 0;
@@ -74,13 +82,13 @@ class FaultUnit {
   struct Gpc {
     // A tree of minima. The leaves say of each SM when its next request was sent, and in the low bits its place; so the
     // root is the earliest request, of equal ones that of the SM that comes first. Node i is above 2 * i and 2 * i + 1.
-    std::vector<std::int64_t> least;
+    std::vector<Key> least;
     std::size_t leaves = 0;  // a power of two
     std::vector<std::uint32_t> sms;
-    std::int64_t first = kNever.value;  // the root
-    std::int64_t time() const { return first >> kPlaceBits; }
+    Key first = kNoKey;  // the root
+    Nanoseconds time() const { return Nanoseconds(static_cast<std::int64_t>(first >> kPlaceBits)); }
     std::size_t place() const { return static_cast<std::size_t>(first & ((1 << kPlaceBits) - 1)); }
-    void set(std::size_t place, std::int64_t key) {
+    void set(std::size_t place, Key key) {
       std::size_t node = leaves + place;
       least[node] = key;
       for (; node != 1; node /= 2) {
@@ -90,27 +98,26 @@ class FaultUnit {
       first = key;
     }
     void clear() {
-      std::fill(least.begin(), least.end(), kNever.value);
-      first = kNever.value;
+      std::fill(least.begin(), least.end(), kNoKey);
+      first = kNoKey;
     }
   };
 
-  std::int64_t ready_ps(const Gpc& gpc) const { return (gpc.time() + report_ns_) * 1000; }
   // The GPC whose request the unit takes next, and when; false: nothing waits.
-  bool choose(std::size_t& chosen, std::int64_t& time_ps) const;
+  bool choose(std::size_t& chosen, Instant& time) const;
   void pop(Gpc& gpc);
   void put_in_turn();
 
   std::int64_t fault_ps_;
-  std::int64_t report_ns_;
+  Nanoseconds report_;
   std::vector<Queue> queues_;  // by SM
   // SMs whose first request that waits is not known to their GPC yet. It need not be if requests are only counted.
   std::vector<std::uint32_t> unordered_;
   std::vector<Gpc> gpcs_;
   std::size_t last_gpc_ = 0;
-  std::int64_t free_ps_ = std::numeric_limits<std::int64_t>::min();  // when the unit is free
-  std::uint64_t waiting_ = 0;                                        // requests
-  Nanoseconds last_sent_{};                                          // upper bound for the waiting requests
+  Instant free_;               // when the unit is free
+  std::uint64_t waiting_ = 0;  // requests
+  Nanoseconds last_sent_{};    // upper bound for the waiting requests
 };
 
 [[gnu::always_inline]] inline void FaultUnit::send(std::uint32_t sm, const RequestRun& run) {
@@ -132,31 +139,31 @@ class FaultUnit {
 inline void FaultUnit::pop(Gpc& gpc) {
   Queue& queue = queues_[gpc.sms[gpc.place()]];
   const RequestRun& run = queue.runs[queue.head];
-  std::int64_t next = kNever.value;
+  Key next = kNoKey;
   if (++queue.taken < run.count) {
-    next = key(run.first.value + std::int64_t{run.spacing_ns} * queue.taken, queue.place);
+    next = key(run.first + Nanoseconds(std::int64_t{run.spacing_ns} * queue.taken), queue.place);
   } else {
     queue.taken = 0;
-    if (++queue.head != queue.runs.size()) next = key(queue.runs[queue.head].first.value, queue.place);
+    if (++queue.head != queue.runs.size()) next = key(queue.runs[queue.head].first, queue.place);
   }
   gpc.set(queue.place, next);
   --waiting_;
 }
 
-inline bool FaultUnit::choose(std::size_t& chosen, std::int64_t& time_ps) const {
+inline bool FaultUnit::choose(std::size_t& chosen, Instant& time) const {
   if (waiting_ == 0) return false;
   const std::size_t count = gpcs_.size();
-  std::int64_t best_ps = std::numeric_limits<std::int64_t>::max();
+  Nanoseconds best = kNever;
   for (std::size_t turn = 1, gpc = last_gpc_ + 1; turn <= count; ++turn, ++gpc) {
     if (gpc >= count) gpc -= count;
-    if (gpcs_[gpc].first == kNever.value) continue;
-    const std::int64_t at_ps = ready_ps(gpcs_[gpc]);
-    if (at_ps >= best_ps) continue;
-    best_ps = at_ps;
+    if (gpcs_[gpc].first == kNoKey) continue;
+    const Nanoseconds at = gpcs_[gpc].time() + report_;
+    if (at >= best) continue;
+    best = at;
     chosen = gpc;
-    if (at_ps <= free_ps_) break;  // it waits already, so that the turn decides
+    if (at <= free_.ns) break;  // it waits already, so that the turn decides
   }
-  time_ps = best_ps > free_ps_ ? best_ps : free_ps_;
+  time = best > free_.ns ? Instant{best, 0} : free_;
   return true;
 }
 
@@ -164,9 +171,9 @@ template <class F>
 void FaultUnit::take(Nanoseconds until, F&& f) {
   put_in_turn();
   std::size_t chosen = 0;
-  std::int64_t time_ps = 0;
-  while (choose(chosen, time_ps)) {
-    const Nanoseconds arrival(time_ps / 1000);
+  Instant time;
+  while (choose(chosen, time)) {
+    const Nanoseconds arrival = time.ns;
     if (arrival > until) return;
     Gpc& gpc = gpcs_[chosen];
     const std::uint32_t sm = gpc.sms[gpc.place()];
@@ -178,7 +185,7 @@ void FaultUnit::take(Nanoseconds until, F&& f) {
     } else {
       more = f(arrival, sm, run);
     }
-    free_ps_ = time_ps + fault_ps_;
+    free_ = time.after(fault_ps_);
     last_gpc_ = chosen;
     pop(gpc);
     if (!more) return;
