@@ -272,6 +272,29 @@ TEST(Stores, ComeWhenTheResultIsComputed) {
   EXPECT_GT(program.run(options_with(0)).counters.kernel_ns, 1005000u);
 }
 
+// Two blocks are resident on each of four SMs. An SM computes for the oldest one first, so that the results of the first
+// four blocks are stored in the middle of the kernel and those of the others at its end.
+TEST(Stores, OfAnSmsOldestBlockComeFirst) {
+  struct Faults final : EventSink {
+    void on(const FaultBatchEvent& e) override {
+      starts.push_back(e.start.value);
+      pages.push_back(e.faulting_pages);
+    }
+    std::vector<std::int64_t> starts;
+    std::vector<std::uint32_t> pages;
+  } faults;
+  Program program;
+  const trace::ObjectId id = program.alloc(8 * kPage);
+  trace::Kernel& kernel = program.kernel("two per SM", 1000000, {}, {id});
+  kernel.grid.x = 8;
+  kernel.block.x = 1024;
+  RunOptions options = options_with(0);
+  options.prefetch.name = "none";
+  program.run(options, &faults);
+  EXPECT_EQ(faults.pages, (std::vector<std::uint32_t>{4, 4}));
+  EXPECT_GE(faults.starts.back() - faults.starts.front(), 400000);
+}
+
 TEST(RowPerThread, TakesItsDurationWhenEverythingIsThere) {
   trace::GeneratorOptions generator = rows();
   generator.repeats = 2;

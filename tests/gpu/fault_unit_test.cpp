@@ -52,6 +52,20 @@ TEST(FaultUnit, TakesTheGpcsInTurnAndWithinOneInOrderOfSending) {
   EXPECT_THAT(take(unit, 10000).sms, ElementsAre(0, 2, 4, 1, 2, 0, 1, 0, 0));
 }
 
+// A kernel may take 2^61 ns.
+TEST(FaultUnit, TakesThemInTheSameOrderAtTheEndOfTime) {
+  for (const std::int64_t begin : {std::int64_t{0}, std::int64_t{1} << 51, std::int64_t{1} << 61}) {
+    FaultUnit unit(three_gpcs(), kGpcs);
+    unit.send(0, run(begin + 1000, 4));
+    unit.send(1, run(begin + 1004, 2));
+    unit.send(2, run(begin + 1000, 2));
+    EXPECT_EQ(unit.next_arrival(), at(begin + 1020));
+    EXPECT_THAT(take(unit, begin + 1050).sms, ElementsAre(0, 2)) << begin;
+    EXPECT_EQ(unit.skip(at(begin + 1101)), 3u) << begin;
+    EXPECT_THAT(take(unit, begin + 10000).arrivals, ElementsAre(begin + 1122, begin + 1142, begin + 1162)) << begin;
+  }
+}
+
 TEST(FaultUnit, TakesNoMoreThanUntilThen) {
   FaultUnit unit(three_gpcs(), kGpcs);
   unit.send(3, run(0, 10, 0));
