@@ -125,9 +125,7 @@ void KernelRun::start(Nanoseconds now) {
     residents_[i].sm = static_cast<std::uint16_t>(sm);
     const bool begins = take_unit(i);
     residents_[i].first = true;
-    if (work_.oldest_first && !as_recorded_) {
-      residents_[i].pace = pace_of_slot(group / sms, (groups + sms - 1) / sms);
-    }
+    if (work_.oldest_first && !as_recorded_) residents_[i].pace = pace_of_slot(group / sms, (groups + sms - 1) / sms);
     UVMSIM_CHECK(begins, "{} units for {} residents", work_.units, work_.resident_units);
     Nanoseconds time = now;
     if (!as_recorded_) {

@@ -550,8 +550,7 @@ void plan_blocks(KernelWork& work, const trace::Kernel& kernel, const Places& pl
   steps = std::max<std::uint64_t>(steps, 1);
   work.step = share_of_time(duration, work.resident_units, steps);
   const double computing = std::sqrt(static_cast<double>(duration - memory) * static_cast<double>(duration + memory));
-  work.computing =
-      share_of_time(std::min(duration, static_cast<std::uint64_t>(computing)), work.resident_units, steps);
+  work.computing = share_of_time(std::min(duration, static_cast<std::uint64_t>(computing)), work.resident_units, steps);
   work.transferring = share_of_time(memory, std::min(work.resident_units, gpu.sm_count), steps);
 }
 

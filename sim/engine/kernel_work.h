@@ -243,7 +243,7 @@ struct KernelWork {
   std::uint64_t images = 1;                     // planes: images of the tensor
   Transposition transposition;                  // planes
   bool transforms = false;                      // planes: those of a transform's result
-  bool oldest_first = false;  // the blocks of an SM end one after another, as it computes for the oldest first
+  bool oldest_first = false;        // the blocks of an SM end one after another, as it computes for the oldest first
   bool stores_together = false;     // the warps of a block meet at a barrier before their stores, and only store then
   std::uint32_t awaited_loads = 1;  // of a step, by whoever stores its results: a warp, or with a barrier the block
   std::uint32_t unroll = 1;         // stride: pieces of a block per step

@@ -70,7 +70,9 @@ class FaultUnit {
   struct Instant {
     Nanoseconds ns{};
     std::int64_t ps = 0;
-    Instant after(std::int64_t more_ps) const { return {ns + Nanoseconds((ps + more_ps) / 1000), (ps + more_ps) % 1000}; }
+    Instant after(std::int64_t more_ps) const {
+      return {ns + Nanoseconds((ps + more_ps) / 1000), (ps + more_ps) % 1000};
+    }
   };
   struct Queue {  // of one SM
     std::vector<RequestRun> runs;

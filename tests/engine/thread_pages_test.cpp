@@ -272,8 +272,8 @@ TEST(Stores, ComeWhenTheResultIsComputed) {
   EXPECT_GT(program.run(options_with(0)).counters.kernel_ns, 1005000u);
 }
 
-// Two blocks are resident on each of four SMs. An SM computes for the oldest one first, so that the results of the first
-// four blocks are stored in the middle of the kernel and those of the others at its end.
+// Two blocks are resident on each of four SMs. An SM computes for the oldest one first, so that the results of the
+// first four blocks are stored in the middle of the kernel and those of the others at its end.
 TEST(Stores, OfAnSmsOldestBlockComeFirst) {
   struct Faults final : EventSink {
     void on(const FaultBatchEvent& e) override {
