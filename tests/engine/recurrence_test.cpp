@@ -253,8 +253,8 @@ TEST(Recurrence, WhatFollowsUsesTheMemoryOfThePassThatCameLast) {
   p.kernel("after", 30000, {kept}, {weights});
   p.sync();
   p.free(kept);
-  // The kept object alternates between two places, so an even number of passes is skipped. Two passes in the same place
-  // end alike from the third and fourth on.
+  // The kept object alternates between two places, so an even number of passes is skipped. Passes in the same place end
+  // alike from the third and fourth pass on.
   expect_recurs(p, options_with(4), 8);
 }
 

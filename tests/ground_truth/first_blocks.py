@@ -9,13 +9,15 @@ DATA: the folder with h200_library_dev.npz (as for compare_faults.py). For calls
 GPU and whose outputs are new: the blocks that an SM holds, the kernel's duration over the time that its bytes take of
 4.8 TB/s, and quartiles of the place among its SM's blocks that the first block to fault has: 0.5 is the middle of the
 SMs' first blocks. It supposes that blocks store in the order of their numbers, which batch norm and matrix products do
-not. Exit status 2 if a file is missing.
+not. Exit status 2 if a file is missing or damaged.
 """
+import argparse
 import json
 import os
 import statistics
 import subprocess
 import sys
+import zipfile
 
 try:
     import numpy
@@ -48,12 +50,12 @@ def blocks_per_sm(kernel, threads):
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        print(__doc__)
-        return 0 if "--help" in sys.argv or "-h" in sys.argv else 2
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", metavar="DATA")
+    path = os.path.join(parser.parse_args().data, "h200_library_dev.npz")
     native = durations()
     rows = []
-    with numpy.load(os.path.join(sys.argv[1], "h200_library_dev.npz")) as data:
+    with numpy.load(path) as data:
         for i, head in enumerate(json.loads(str(data["heads"]))):
             faults = data[f"f{i}"]
             known = (head["inputs_on"], head["outputs_on"]) == ("gpu", "nowhere") and head["name"] in native
@@ -76,12 +78,11 @@ def main():
     for ratio, name, resident, *places in sorted(rows):
         print(f"{name:36} {resident:13} {ratio:14.2f}   " + " ".join(f"{place:5.1f}" for place in places))
     print(f"{len(rows)} calls")
-    return 0
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
-    except (OSError, subprocess.CalledProcessError) as error:
+        main()
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile, subprocess.CalledProcessError) as error:
         print(f"first_blocks.py: error: {error}", file=sys.stderr)
         sys.exit(2)
